@@ -12,15 +12,16 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.helpers.nightly import NIGHTLY
 from tests.helpers.stub_server import StubServer
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"
 
 # Examples of one test may differ in time on a busy machine. pytest has a limit for each test.
-# By day the examples are the same in every run; at night they are new ones.
+# By day there are few examples, the same in every run; at night they are new ones.
 hypothesis.settings.register_profile(
-    "hwprices", deadline=None, derandomize="HWPRICES_NIGHTLY" not in os.environ
+    "hwprices", deadline=None, derandomize=not NIGHTLY, max_examples=100 if NIGHTLY else 30
 )
 hypothesis.settings.load_profile("hwprices")
 

@@ -20,7 +20,7 @@ from hwprices.read.agents import catalog, tools
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 from hwprices.read.recommend import question as recommend
 from tests.agents import harness, vendor
-from tests.agents.harness import Question, Score
+from tests.agents.harness import Question
 from tests.helpers.cases import rows
 from tests.helpers.prefect_server import free_port
 
@@ -40,25 +40,16 @@ def answers(sample_root: Path) -> list[Any]:
     return anyio.run(partial(harness.ask, sample_root, calls))
 
 
-@pytest.fixture(scope="module")
-def scores(sample_root: Path, answers: list[Any]) -> list[Score]:
+def test_every_question_is_answered_and_every_citation_holds(sample_root, answers) -> None:
     asked = harness.questions()
     own = answers[1 : len(asked) + 1]
-    same = harness.held(sample_root, harness.citations(own))
-    return [harness.score(*pair, same) for pair in zip(asked, own, strict=True)]
-
-
-def test_every_question_is_answered(scores: list[Score]) -> None:
+    cited = harness.citations(own)
+    assert len(cited) > 100
+    assert harness.held(sample_root, cited) == cited
+    scores = [harness.score(*pair, cited) for pair in zip(asked, own, strict=True)]
     assert not [score for score in scores if not score.is_right]
     assert len(scores) >= 80
     assert sum(score.question.origin == "agent" for score in scores) >= 20
-
-
-def test_every_citation_holds(sample_root: Path, answers: list[Any]) -> None:
-    asked = answers[1 : len(harness.questions()) + 1]
-    cited = harness.citations(asked)
-    assert len(cited) > 100
-    assert harness.held(sample_root, cited) == cited
 
 
 def test_every_answer_says_what_it_does_not_cover(answers: list[Any]) -> None:

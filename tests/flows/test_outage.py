@@ -136,19 +136,34 @@ def test_an_outage_of_prices_is_said_and_fails(later, azure, published) -> None:
     assert after.entry["last_try"] > success
 
 
-def test_a_region_that_fails_is_said_and_its_prices_are_kept(later, azure) -> None:
+def test_a_failed_region_and_a_new_word_are_said_and_take_no_known_price(later, azure) -> None:
+    known = _prices(later)
     answer = azure.routes[azure_pages.RETAIL]
 
-    def fail_in_the_west(request: Request) -> Reply:
-        is_west = "westeurope" in request.query["$filter"]
-        return Reply(b"", status=503) if is_west else answer(request)
+    def fail_in_the_west_and_add_a_unit_in_the_east(request: Request) -> Reply:
+        if "westeurope" in request.query["$filter"]:
+            return Reply(b"", status=503)
+        page = json.loads(answer(request).body)
+        new = [
+            item | {"unitOfMeasure": "1 Fortnight", "meterId": f"{item['meterId']}-new"}
+            for item in page["Items"]
+            if item["type"] == "Consumption"
+        ]
+        items = page["Items"] + new
+        return Reply.json(page | {"Items": items, "Count": len(items)})
 
-    azure.on(azure_pages.RETAIL, fail_in_the_west)
+    azure.on(azure_pages.RETAIL, fail_in_the_west_and_add_a_unit_in_the_east)
     seen = later("azure", *REGIONS, "--strict")
     assert (seen.code, seen.status_code, seen.entry["outcome"]) == (4, 0, "partial")
     [line] = [each for each in seen.screen.splitlines() if each.startswith("Azure: ")]
     assert line.startswith("Azure: 3 of 5 price units failed (HTTP 503); prices of 20")
     assert "error: --strict: units of Azure failed or were carried over: status 4" in seen.screen
+    assert "new from the vendor" in seen.screen
+    assert "1 Fortnight" in seen.screen
+    assert _prices(later).equals(known)
+    root = ["--root", str(later.cwd / "root")]
+    words = json.loads(CliRunner().invoke(app, ["coverage", "--unknown", "--json", *root]).stdout)
+    assert [(word["provider"], word["word"]) for word in words] == [("azure", "1 Fortnight")]
 
 
 def test_units_that_come_back_empty_or_smaller_are_named(later: Refresh, azure: StubServer) -> None:
@@ -187,31 +202,6 @@ def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:
     assert (seen.code, seen.status_code, seen.entry["outcome"]) == (0, 0, "skipped")
     why = "skipped, no credentials for Google's prices. Set HWPRICES_GCP_API_KEY, or run: gcloud"
     assert f"Google Cloud: {why}" in seen.screen
-
-
-def test_a_new_word_is_named_and_takes_no_known_price(later: Refresh, azure: StubServer) -> None:
-    known = _prices(later)
-    answer = azure.routes[azure_pages.RETAIL]
-
-    def with_a_new_unit(request: Request) -> Reply:
-        page = json.loads(answer(request).body)
-        new = [
-            item | {"unitOfMeasure": "1 Fortnight", "meterId": f"{item['meterId']}-new"}
-            for item in page["Items"]
-            if item["type"] == "Consumption"
-        ]
-        items = page["Items"] + new
-        return Reply.json(page | {"Items": items, "Count": len(items)})
-
-    azure.on(azure_pages.RETAIL, with_a_new_unit)
-    seen = later("azure", *REGIONS, "--strict")
-    assert (seen.code, seen.status_code) == (4, 0)
-    assert "new from the vendor" in seen.screen
-    assert "1 Fortnight" in seen.screen
-    assert _prices(later).equals(known)
-    root = ["--root", str(later.cwd / "root")]
-    words = json.loads(CliRunner().invoke(app, ["coverage", "--unknown", "--json", *root]).stdout)
-    assert [(word["provider"], word["word"]) for word in words] == [("azure", "1 Fortnight")]
 
 
 def _prices(refresh: Refresh) -> pl.DataFrame:

@@ -18,8 +18,7 @@ import pytest
 from hwprices import flows
 from hwprices.cli import refresh as command
 from hwprices.errors import HwpricesError
-from hwprices.flows import prefect_server, reports
-from hwprices.flows.refresh import ProvidersFailedError
+from hwprices.flows import prefect_server
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.stub_server import Reply
@@ -182,6 +181,8 @@ def test_the_password_of_a_server_that_refuses_is_not_shown(tmp_path, stub) -> N
 
 
 def test_a_failure_of_a_provider_quotes_no_password() -> None:
+    from hwprices.flows import reports
+
     error = RuntimeError("no answer from http://me:c4n4ry4711@prefect:4200/api")
     line = reports.failure("aws", error)
     assert line == "aws: RuntimeError: no answer from http://(secret)@prefect:4200/api"
@@ -205,8 +206,9 @@ def test_a_server_whose_output_ends_before_itself_has_a_status(settings: dict[st
 
 
 @pytest.mark.flow
-def test_a_server_that_dies_while_the_flow_runs_is_an_error_of_one_line(tmp_path: Path) -> None:
+def test_a_server_that_dies_while_the_flow_runs_is_an_error_of_one_line(tmp_path_factory, tmp_path):
     """Prefect itself tries to reach it for minutes, once for each event that it has not sent."""
+    migrated_home(tmp_path_factory, tmp_path / "data" / ".prefect")
     process = refresh(tmp_path / "data")
     assert process.stdout is not None
     for line in process.stdout:
@@ -236,22 +238,19 @@ def unrecorded(raised: Exception) -> httpx.HTTPError:
         return error
 
 
-@pytest.mark.parametrize(
-    ("raised", "first"),
-    [
+def test_what_the_flow_raised_is_told_though_prefect_could_not_record_it(monkeypatch) -> None:
+    from hwprices.flows.refresh import ProvidersFailedError
+
+    monkeypatch.setenv("PREFECT_HOME", "/x/.prefect")
+    for raised, first in (
         (ProvidersFailedError({"azure": "azure: no answer"}, None), "azure: no answer"),
         (HwpricesError("cannot write x", "Make room."), "cannot write x. Make room."),
         (KeyError("region"), "KeyError: 'region'"),
-    ],
-)
-def test_what_the_flow_raised_is_told_though_prefect_could_not_record_it(
-    raised: Exception, first: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PREFECT_HOME", "/x/.prefect")
-    outcome = command._outcome_of(unrecorded(raised), None)
-    assert outcome.exit_status == 2
-    assert outcome.failures[0] == first
-    assert outcome.failures[1].startswith("Prefect's server failed, and its records of this run")
+    ):
+        outcome = command._outcome_of(unrecorded(raised), None)
+        assert outcome.exit_status == 2
+        assert outcome.failures[0] == first
+        assert outcome.failures[1].startswith("Prefect's server failed, and its records of this")
 
 
 def test_a_failed_connection_alone_is_told_once() -> None:

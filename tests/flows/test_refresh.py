@@ -160,26 +160,6 @@ def test_the_release_has_its_report(release: Release) -> None:
     assert (report / "machine.html").is_file()
 
 
-def test_every_price_leads_to_a_landed_page(release: Release) -> None:
-    landed = {page.name.split(".")[0] for page in landed_pages(release.root / "raw")}
-    prices = hwprices.open(release.root).prices
-    cited = set(prices.select("raw_sha256").unique().collect().to_series())
-    assert cited
-    assert cited <= landed
-
-
-def test_duckdb_answers_a_worked_number(release: Release) -> None:
-    """Known wrong number G1 (docs/known-wrong-numbers.md): parts of the machine left out."""
-    sql = """
-        select effective_hourly from prices
-        where provider = 'gcp' and region = 'us-central1' and instance_type = 'a3-highgpu-8g'
-          and purchase_option = 'on_demand' and os = 'linux' and software = 'none'
-          and license_model = 'included' and tenancy = 'shared' and currency = 'USD'
-    """
-    [[usd]] = hwprices.open(release.root).duckdb.sql(sql).fetchall()
-    assert float(usd) == pytest.approx(88.49, abs=1e-5)
-
-
 def test_a_deployment_and_the_script_publish_the_same_prices(release, script) -> None:
     assert published_providers(script.root) == [SMALL]
     digests = prices_digests(script.root, SMALL)

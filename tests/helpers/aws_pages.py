@@ -237,21 +237,12 @@ def bulk_server(
             f"{root}/AmazonEC2/20260720/{code}/index.csv", Reply(body, content_type="text/csv")
         )
     index = [
-        {
-            "regionCode": code,
-            "versionUrl": f"{plans_root}/20260720/{code}/index.json",
-        }
+        {"regionCode": code, "versionUrl": f"{plans_root}/20260720/{code}/index.json"}
         for code in plans or {}
     ]
-    server.on(
-        f"{plans_root}/current/region_index.json",
-        Reply.json({"regions": index}),
-    )
+    server.on(f"{plans_root}/current/region_index.json", Reply.json({"regions": index}))
     for code, body in (plans or {}).items():
-        server.on(
-            f"{plans_root}/20260720/{code}/index.json",
-            Reply(body),
-        )
+        server.on(f"{plans_root}/20260720/{code}/index.json", Reply(body))
     advice = {
         "ranges": [{"index": 0, "label": "<5%", "max": 5}],
         "spot_advisor": {"us-east-1": {"Linux": {"m5.large": {"r": 0, "s": 61}}}},

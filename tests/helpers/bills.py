@@ -62,8 +62,7 @@ def make(cloud: Cloud, version: str, folder: Path, rows: int = 300) -> pl.DataFr
         for name in (*COSTS, *PRICES)
     ]
     return lines.filter(pl.col("CommitmentDiscountStatus").fill_null("") != "Unused").with_columns(
-        *scaled,
-        RegionId=pl.when(moved).then(pl.lit(cloud.region)).otherwise("RegionId"),
+        *scaled, RegionId=pl.when(moved).then(pl.lit(cloud.region)).otherwise("RegionId")
     )
 
 

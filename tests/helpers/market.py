@@ -21,11 +21,7 @@ SMALL = {"vcpus": 4, "memory_gib": 16.0, "arch": "x86_64"}
 REGIONS = [
     region("aws", "us-east-1", country="US", continent="north_america"),
     region(
-        "aws",
-        "eu-central-1",
-        country="DE",
-        continent="europe",
-        display_name="Europe (Frankfurt)",
+        "aws", "eu-central-1", country="DE", continent="europe", display_name="Europe (Frankfurt)"
     ),
     region("aws", "us-gov-east-1", country="US", continent="north_america", kind="gov"),
     region("gcp", "us-east4", country="US", continent="north_america", display_name="Ashburn"),
@@ -66,13 +62,7 @@ PRICES = [
     price("azure", "westeurope", "Standard_D4s_v5", "0.23"),
     price("azure", "westeurope", "Standard_D4s_v5", "0.414", os="windows"),
     price("azure", "westeurope", "Standard_D4s_v6", "0.2", currency="EUR"),
-    price(
-        "azure",
-        "westeurope",
-        "Standard_ND96isr_H100_v5",
-        None,
-        price_reason="listed_at_zero",
-    ),
+    price("azure", "westeurope", "Standard_ND96isr_H100_v5", None, price_reason="listed_at_zero"),
 ]
 
 PLACE = ("provider", "region", "instance_type")

@@ -24,9 +24,7 @@ def private_key() -> rsa.RSAPrivateKey:
 def pem(key: rsa.RSAPrivateKey) -> str:
     """Write a key as PEM."""
     return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
 
 

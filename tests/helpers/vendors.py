@@ -260,12 +260,7 @@ def serve_scaleway(server: StubServer, step: Step = NO_STEP, without: str = "") 
     return server.on(path, Reply.json({"servers": listed}))
 
 
-_SERVERS = {
-    "aws": serve_aws,
-    "azure": serve_azure,
-    "gcp": serve_gcp,
-    "scaleway": serve_scaleway,
-}
+_SERVERS = {"aws": serve_aws, "azure": serve_azure, "gcp": serve_gcp, "scaleway": serve_scaleway}
 
 
 def _paged(member: str, pages: Sequence[object]) -> Callable[[Request], Reply]:

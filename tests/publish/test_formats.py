@@ -6,7 +6,6 @@ from pathlib import Path
 
 import duckdb
 import jsonschema
-import mlcroissant
 import pytest
 
 import hwprices
@@ -31,6 +30,8 @@ def test_the_data_package_fits_its_published_schema(folder: Path) -> None:
 
 
 def test_croissant_is_valid_and_reads_the_tables(folder, caplog) -> None:
+    import mlcroissant
+
     caplog.set_level(logging.WARNING)
     dataset = mlcroissant.Dataset(jsonld=folder / "croissant.json")
     assert dataset.metadata.issues.errors == set()

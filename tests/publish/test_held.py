@@ -1,11 +1,14 @@
 """Rows that the gate holds: what is published instead, who is told, and when they are published."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
+import pytest
 from tests.helpers import manifests, releases
 from tests.helpers.releases import machine, price, prices, rows, tables
 
@@ -45,6 +48,20 @@ def day(store: Store, number: int, **changed: str) -> release.Published:
     return publish(store, number, world(**changed))
 
 
+@pytest.fixture(scope="module")
+def first_day(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("first_day")
+    day(Store(root), 0)
+    return root
+
+
+@pytest.fixture
+def begun(first_day: Path, tmp_path: Path) -> Store:
+    """A store with the release of the first day, of ``world()``."""
+    shutil.copytree(first_day, tmp_path, dirs_exist_ok=True)
+    return Store(tmp_path)
+
+
 def rates(store: Store, name: str) -> list[tuple[str, list[str]]]:
     """The price of a type and its flags, by region."""
     rows = hwprices.open(store.path).prices.filter(pl.col("instance_type") == name).sort("region")
@@ -58,15 +75,14 @@ def held(store: Store) -> pl.DataFrame:
     return hwprices.open(store.path).scan("held").collect()
 
 
-def test_a_wrong_type_is_held_and_the_rest_is_published(store, tmp_path):
-    day(store, 0)
-    published = day(store, 1, m5_large="0.01", m5_xlarge="0.19")
-    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
-    assert rates(store, "m5.xlarge") == [("0.19", [])] * 3
+def test_a_wrong_type_is_held_and_the_rest_is_published(begun, tmp_path):
+    published = day(begun, 1, m5_large="0.01", m5_xlarge="0.19")
+    assert rates(begun, "m5.large") == [("0.1", ["held_back"])] * 3
+    assert rates(begun, "m5.xlarge") == [("0.19", [])] * 3
     assert published.held_back == {}
     (result,) = published.held
     assert (result.check, result.value, result.accept) == ("factor", 3, "aws:m5.large")
-    rows = held(store)
+    rows = held(begun)
     assert rows["part"].unique().to_list() == ["m5.large"]
     assert rows["region"].to_list() != []
     columns = ("published_value", "new_value", "reason", "since", "times_seen")
@@ -80,23 +96,21 @@ def test_a_wrong_type_is_held_and_the_rest_is_published(store, tmp_path):
     assert "Publish it with --accept aws:m5.large." in notes
 
 
-def test_an_accepted_part_is_published(store):
-    day(store, 0)
-    day(store, 1, m5_large="0.01")
-    published = publish(store, 2, accepted=("aws:m5.large", "aws:m5.metal"))
-    assert rates(store, "m5.large") == [("0.01", [])] * 3
-    assert held(store).is_empty()
+def test_an_accepted_part_is_published(begun):
+    day(begun, 1, m5_large="0.01")
+    published = publish(begun, 2, accepted=("aws:m5.large", "aws:m5.metal"))
+    assert rates(begun, "m5.large") == [("0.01", [])] * 3
+    assert held(begun).is_empty()
     told = {(r.check, r.outcome) for r in published.results if r.outcome != "pass"}
     assert told == {("factor", "accepted"), ("accept", "warn")}
 
 
-def test_a_new_row_stays_out(store):
-    day(store, 0)
+def test_a_new_row_stays_out(begun):
     new = price("aws", "sa-east-1", "m5.large", "0.01")
     made = world()
-    publish(store, 1, {**made, "prices": pl.concat([made["prices"], prices(new)])})
-    assert rates(store, "m5.large") == [("0.1", [])] * 3
-    assert held(store).select("region", "published_value", "reason").row(0) == (
+    publish(begun, 1, {**made, "prices": pl.concat([made["prices"], prices(new)])})
+    assert rates(begun, "m5.large") == [("0.1", [])] * 3
+    assert held(begun).select("region", "published_value", "reason").row(0) == (
         *("sa-east-1", None, "regions"),
     )
 
@@ -128,25 +142,23 @@ def test_only_a_value_that_comes_in_three_collections_is_released(store):
             assert not publish(store, number).new  # the same collection again is not counted
 
 
-def test_a_held_row_that_is_right_again_is_published_without_the_flag(store):
-    day(store, 0)
-    day(store, 1, m5_large="0.01")
-    day(store, 2, m5_large="0.11")
-    assert rates(store, "m5.large") == [("0.11", [])] * 3
-    assert held(store).is_empty()
+def test_a_held_row_that_is_right_again_is_published_without_the_flag(begun):
+    day(begun, 1, m5_large="0.01")
+    day(begun, 2, m5_large="0.11")
+    assert rates(begun, "m5.large") == [("0.11", [])] * 3
+    assert held(begun).is_empty()
 
 
-def test_a_figure_of_a_machine_is_held_alone(store):
-    day(store, 0)
+def test_a_figure_of_a_machine_is_held_alone(begun):
     for number in (1, 2, 3):
         made = world(m5_large="0.11")
         memory = pl.when(pl.col("instance_type") == "m5.large").then(12.0).otherwise("memory_gib")
         types = made["instance_types"].with_columns(memory_gib=memory, family=pl.lit("m5n"))
-        publish(store, number, {**made, "instance_types": types})
-        rows = hwprices.open(store.path).scan("instance_types").collect()
+        publish(begun, number, {**made, "instance_types": types})
+        rows = hwprices.open(begun.path).scan("instance_types").collect()
         kept = rows.filter(instance_type="m5.large").select("memory_gib", "family").row(0)
         assert kept == (12.0 if number == 3 else 8.0, "m5n")
-        assert rates(store, "m5.large") == [("0.11", [])] * 3
+        assert rates(begun, "m5.large") == [("0.11", [])] * 3
 
 
 def test_a_table_that_became_empty_stays(store):
@@ -159,26 +171,25 @@ def test_a_table_that_became_empty_stays(store):
     assert (result.check, result.accept) == ("emptied", "aws:zones")
 
 
-def test_a_provider_that_is_mostly_wrong_keeps_its_tables(store):
-    day(store, 0)
+def test_a_provider_that_is_mostly_wrong_keeps_its_tables(begun):
     wrong = {name.replace(".", "_"): "7" for name in TYPES}
-    assert list(day(store, 1, **wrong).held_back) == ["aws"]
-    assert rates(store, "m5.large") == [("0.1", [])] * 3
+    assert list(day(begun, 1, **wrong).held_back) == ["aws"]
+    assert rates(begun, "m5.large") == [("0.1", [])] * 3
 
 
-def stage_by_region(store: Store, number: int, tables: dict[str, pl.DataFrame]) -> None:
+def stage_by_region(begun: Store, number: int, tables: dict[str, pl.DataFrame]) -> None:
     """Stage tables with one file of prices for each region."""
     folder = layout.staged_directory("aws", f"r{number}")
     parts = tables["prices"].partition_by("region", as_dict=True)
     files = [
-        parquet.write(store, folder, "prices", rows, provider="aws", region=str(region))
+        parquet.write(begun, folder, "prices", rows, provider="aws", region=str(region))
         for (region,), rows in parts.items()
     ]
     for name in ("regions", "instance_types"):
-        files.append(parquet.write(store, folder, name, tables[name], provider="aws"))
+        files.append(parquet.write(begun, folder, name, tables[name], provider="aws"))
     units = {"ok": 1}
     inputs = manifests.inputs(f"r{number}")
-    make_current(store, Staged("aws", f"r{number}", "live", tuple(files), units, inputs=inputs))
+    make_current(begun, Staged("aws", f"r{number}", "live", tuple(files), units, inputs=inputs))
 
 
 def test_only_the_files_with_held_rows_are_written_again(store):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import ledger_provider as ledger
+from tests.helpers.nightly import only_at_night
 from tests.helpers.terminal import run
 
 from hwprices.publish.reproduce import PageFault, Reproduction, TableDifference, reproduce
@@ -126,6 +127,7 @@ def test_the_command_prints_the_result_and_ends_with_its_status(cloud: ledger.Le
     assert (altered.exit_code, values["exit_status"], len(values["pages"])) == (1, 1, 1)
 
 
+@only_at_night("makes the release of the sample once more")
 @pytest.mark.slow
 def test_the_release_of_the_sample_comes_out_equal(sample_root: Path) -> None:
     version = latest_version(Store(sample_root))

@@ -78,9 +78,7 @@ def test_equal_tables_are_unchanged_and_still_a_success(released):
 
 
 @pytest.mark.parametrize(
-    "world",
-    [fleet(100), fleet(price="100")],
-    ids=["two thirds gone", "a thousand times as much"],
+    "world", [fleet(100), fleet(price="100")], ids=["two thirds gone", "a thousand times as much"]
 )
 def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world):
     published = publish(released, world, run_id=SECOND, hours=24)

@@ -880,23 +880,7 @@ def test_in_stock_leaves_out_what_is_sold_out_or_not_stated() -> None:
     assert names == [{name for *_, name in sold}, {"L4-1-24G"}]
 
 
-@pytest.mark.parametrize(
-    ("text", "has", "lacks"),
-    [
-        ("epyc genoa", "Standard_D16as_v6", "Standard_D16as_v7"),  # Zen 4, Zen 5
-        ("graviton", "g5g.xlarge", "Standard_D2ps_v6"),
-        ("graviton4", "c8g.large", "c7g.large"),
-        ("xeon 6", "Standard_D2s_v7", "c3-standard-4"),  # Granite Rapids, Sapphire Rapids
-        ("96 vcpu amd", "Standard_D96als_v6", "dl1.24xlarge"),
-        ("genoa 96 vcpu amd", "Standard_D96als_v6", "Standard_D96als_v7"),
-        ("zen 4", "Standard_D16as_v6", "Standard_D16as_v7"),
-        ("amd gpu", "Standard_ND96isr_MI300X_v5", "Standard_D96als_v6"),
-        ("intel cpu", "c3-standard-4", "dl1.24xlarge"),
-        ("intel gpu", "dl1.24xlarge", "c3-standard-4"),
-        ("bare metal", "a1.metal", "c8g.large"),
-        ("nd h100 v5", "Standard_ND96isr_H100_v5", "Standard_NC40ads_H100_v5"),
-    ],
-)
+@cases("read/cpu_words")
 def test_cpus_bare_metal_and_series_are_understood(sample_root, text, has, lacks) -> None:
     machines = {*hwprices.open(sample_root).find(text)["instance_type"]}
     assert has in machines

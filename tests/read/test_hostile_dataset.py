@@ -26,11 +26,7 @@ import hwprices
 from hwprices.errors import HwpricesError, escaped
 from hwprices.publish.status import record_failure
 from hwprices.read import status as read_status
-from hwprices.release.manifest import (
-    LatestRelease,
-    TableEntry,
-    TableFile,
-)
+from hwprices.release.manifest import LatestRelease, TableEntry, TableFile
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 

@@ -35,10 +35,7 @@ def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> Non
     """RunPod's Community Cloud is not a price of RunPod's data centers, and still shown."""
     name = "1x NVIDIA H100 80GB HBM3"
     h100 = machine("runpod", name, device="nvidia-h100-sxm5-80gb", count=1, gib=80)
-    costs = [
-        price("runpod", "community", name, "2.69"),
-        price("runpod", "secure", name, "3.29"),
-    ]
+    costs = [price("runpod", "community", name, "2.69"), price("runpod", "secure", name, "3.29")]
     cheapest = cheapest_of(costs, [h100])
     figures = cheapest.select("private_host", "per_accelerator_hour", "region").rows()
     assert figures == [(False, Decimal("3.29"), "secure"), (True, Decimal("2.69"), "community")]

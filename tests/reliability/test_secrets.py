@@ -27,7 +27,6 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
-from hwprices.flows import reports
 from hwprices.landing.download import NAMES, public_url, redact
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import UnitResult
@@ -178,6 +177,8 @@ def stored(folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_no_credential_is_written_logged_printed_or_raised(places, caplog, capfd) -> None:
     caplog.set_level(logging.INFO)
+    from hwprices.flows import reports
+
     texts: dict[str, str] = {}
     failed: list[UnitResult] = []
     for name in vendors.PROVIDERS:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.sheet_copies import copy_with, set_cells
 
 from hwprices.errors import HwpricesError
@@ -31,24 +33,7 @@ def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:
     assert sohu["software_stack"] == []
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ({"tdp_w": "72 W"}, "column tdp_w: '72 W' is not a number"),
-        ({"release_year": "2023.5"}, "column release_year: '2023.5' is not a whole number"),
-        ({"as_of": "21.11.2026"}, "column as_of: '21.11.2026' is not a day"),
-        ({"verified": "yes"}, "column verified: 'yes' is not true or false"),
-        (
-            {"launch_price_usd": "1599.123456789012"},
-            "'1599.123456789012' is not an amount with at most ten decimals",
-        ),
-        ({"kind": "card"}, "kind: card fails isin"),
-        ({"source_url": None}, "source_url"),
-        ({"confidence": "low", "verified": "true"}, "low_is_never_verified"),
-        ({"name": "NVIDIA\u200b L4"}, "column name: a control or format character"),
-        ({"software_stack": "cuda;\u202ert"}, "column software_stack: a control or format"),
-    ],
-)
+@cases("specs/bad_cells", cells=yaml.safe_load)
 def test_a_bad_cell_is_named(tmp_path: Path, cells: dict[str, str | None], message: str) -> None:
     directory = copy_with(tmp_path, "accelerators", set_cells("nvidia-l4", **cells))
     line = 2 + pl.read_csv(directory / "accelerators.csv", infer_schema=False)[

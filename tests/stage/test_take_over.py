@@ -16,6 +16,10 @@ from hwprices.stage import inputs
 from hwprices.storage.store import Store
 
 LARGE = {"aws", "azure", "gcp"}
+SHEETS = {name for name in providers.names() if providers.get(name).about.is_price_sheet}
+NAMES = [name for name in providers.names() if name not in SHEETS or name == "coreweave"]
+"""Providers whose pages are read. CoreWeave represents all price sheets: one program reads them."""
+
 AT_NIGHT = only_at_night("stages the sample of a large cloud twice more")
 HOUR, YEAR = timedelta(hours=1), timedelta(days=365)
 
@@ -63,7 +67,7 @@ def files(root, provider, run_id):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=[AT_NIGHT] if one in LARGE else []) for one in providers.names()],
+    [pytest.param(one, marks=[AT_NIGHT] if one in LARGE else []) for one in NAMES],
 )
 def test_what_is_taken_over_is_what_would_be_read_again(name, sample, read, tmp_path) -> None:
     first = replace(sample.latest_run(name), run_id="r0")

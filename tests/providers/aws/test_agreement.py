@@ -6,6 +6,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers.landed import landed_contents
+from tests.helpers.nightly import only_at_night
 from tests.helpers.vendor_tables import sample_pages
 from tools.sample.aws import main as build_sample
 
@@ -130,6 +131,7 @@ def test_every_type_that_the_sample_prices_is_described(tables):
 
 
 @pytest.mark.shared
+@only_at_night("reads all recordings of AWS")
 def test_the_sample_is_what_its_builder_writes(project, shared, tmp_path):
     """No page of the sample was edited by hand."""
     build_sample([str(shared), "--into", str(tmp_path)])

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.azure_pages import Landed, frame, item, one_row, refused
-from tests.helpers.cases import cases, optional
+from tests.helpers.cases import cases, optional, rows
 
 from hwprices.providers.azure import items
 
@@ -52,9 +52,15 @@ def test_z5_a_small_machine_may_cost_0_002_on_spot(tmp_path) -> None:
     assert one_row(prices, purchase_option="spot")["effective_hourly"] == Decimal("0.002")
 
 
-@cases("azure/operating_systems")
-def test_z8_operating_system_of_a_product(tmp_path: Path, product: str, os: str) -> None:
-    assert one_row(Landed(tmp_path).retail([item(0.096, productName=product)]).prices())["os"] == os
+def test_z8_operating_system_of_a_product(tmp_path: Path) -> None:
+    listed = {f"Standard_D{n}s_v3": row for n, row in enumerate(rows("azure/operating_systems"))}
+    items = [
+        item(0.096, productName=row["product"], armSkuName=name, meterId=name)
+        for name, row in listed.items()
+    ]
+    prices = Landed(tmp_path).retail(items).prices().filter(basis="listed")
+    found = sorted(prices.select("instance_type", "os").rows())
+    assert found == sorted((name, row["os"]) for name, row in listed.items())
 
 
 @cases("azure/refused_items", members=yaml.safe_load)

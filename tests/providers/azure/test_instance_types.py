@@ -3,6 +3,7 @@
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from tests.helpers.azure_pages import (
     Landed,
     frame,
+    instance_types,
     one_size,
     recording,
     refused,
@@ -17,6 +19,7 @@ from tests.helpers.azure_pages import (
     sku,
 )
 from tests.helpers.cases import cases, number, optional
+from tests.helpers.cases import rows as case_rows
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -206,13 +209,24 @@ def test_zones_of_a_recorded_answer(tmp_path) -> None:
     assert set(places.filter(instance_type="Standard_D2_v2")["zone"]) == {"1", "2", "3"}
 
 
-@cases("azure/accelerators", gpus=optional, count=number, gib=int)
-def test_z7_accelerators_of_sizes(tmp_path, name, gpus, accelerator, count, gib) -> None:
-    row = one_size(tmp_path, name, "family", GPUs=gpus)
-    (device,) = row["accelerators"]  # type: ignore[misc]
-    assert (device["accelerator_id"], row["accelerator_kind"]) == (accelerator, "gpu")
-    assert device["count"] == row["accelerator_count"] == pytest.approx(count)
-    assert row["accelerator_memory_gib"] == pytest.approx(gib)
+def accelerators_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    (device,) = row["accelerators"]
+    figures = (device["count"], row["accelerator_count"], row["accelerator_memory_gib"])
+    return (device["accelerator_id"], row["accelerator_kind"], *figures)
+
+
+def test_z7_accelerators_of_sizes(tmp_path: Path) -> None:
+    first, *others = case_rows("azure/accelerators", gpus=optional, count=number, gib=int)
+    for folder, listed in (("first", [first]), ("others", others)):  # one size is in both
+        skus = [sku(case["name"], "family", GPUs=case["gpus"]) for case in listed]
+        types = instance_types(tmp_path / folder, *skus).iter_rows(named=True)
+        assert {row["instance_type"]: accelerators_of(row) for row in types} == {
+            case["name"]: (
+                *(case["accelerator"], "gpu"),
+                *(pytest.approx(case[name]) for name in ("count", "count", "gib")),
+            )
+            for case in listed
+        }
 
 
 def test_an_fpga_is_not_a_gpu(tmp_path: Path) -> None:

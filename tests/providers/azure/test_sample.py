@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
 from tests.helpers.cases import cases
 from tests.helpers.landed import landed_contents
+from tests.helpers.nightly import only_at_night
 
 from hwprices.landing import pages
 from hwprices.landing.pages import Landing, Run
@@ -153,6 +154,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.shared
+@only_at_night("reads all recordings of Azure")
 def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> None:
     script = [sys.executable, "-m", "tools.sample.azure", str(shared)]
     targets = ["--into", str(tmp_path / "sample"), "--bundled", str(tmp_path / "bundled")]

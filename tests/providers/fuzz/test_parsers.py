@@ -25,7 +25,7 @@ from tests.providers.fuzz.pages import (
     sampled,
 )
 
-SHORT, LONG = 6, 1000  # Examples of each parser: in every run of the tests, and at night
+SHORT, LONG = 3, 1000  # Examples of each parser: in every run of the tests, and at night
 
 UNREADABLE = (b"", b"[]", b"5", b"<html>", b"[", b"\x00", DEEP)
 """Bodies that are not a page of any parser."""

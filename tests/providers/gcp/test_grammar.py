@@ -180,13 +180,7 @@ def test_every_gpu_by_every_mode_reads_back(gpu, mode, years, place) -> None:
     )
 
 
-VOCABULARY = [
-    *grammar.SERIES,
-    *grammar.GPUS,
-    *grammar.SLICES,
-    *grammar.MODES,
-    *grammar.INSTANCES,
-]
+VOCABULARY = [*grammar.SERIES, *grammar.GPUS, *grammar.SLICES, *grammar.MODES, *grammar.INSTANCES]
 CONNECTIVES = (
     "Instance Core Ram Cpu GPU running in attached to VMs Commitment v1: for 1 Year Reserved "
     "Calendar Mode Custom Extended Sole Tenancy Local SSD Iowa Americas suspended Premium "

@@ -494,9 +494,8 @@ def with_cpu(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
     text = CPU_NAMES.get(text, text.replace("genoa", CPU_NAMES["genoa"]))
     asked = _asked_words(re.sub(r"(?<=[a-z])[ -](?=\d{1,3}\b)", "", text))
     start = len(asked) == 1 and len(asked[0]) >= MIN_BEGUN_CPU
-    return frozenset(
-        machine for machine, cpu in names.cpus.items() if _has_words(cpu, asked, start=start)
-    )
+    cpus = {cpu for cpu in {*names.cpus.values()} if _has_words(cpu, asked, start=start)}
+    return frozenset(machine for machine, cpu in names.cpus.items() if cpu in cpus)
 
 
 def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:

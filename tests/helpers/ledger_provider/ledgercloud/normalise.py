@@ -13,12 +13,7 @@ from hwprices.schemas.inventory import InstanceTypes, Regions
 
 CENTS = 100
 
-LINE = {
-    "type": pl.String,
-    "vcpus": pl.Int32,
-    "cents": pl.Int64,
-    "currency": pl.String,
-}
+LINE = {"type": pl.String, "vcpus": pl.Int32, "cents": pl.Int64, "currency": pl.String}
 
 
 def normalise(pages: Pages) -> Iterator[Part]:

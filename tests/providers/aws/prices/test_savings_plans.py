@@ -57,11 +57,7 @@ def test_a3_compute_and_instance_plans_are_two(tmp_path):
 
 
 def test_a2_a_windows_plan_shows_the_windows_price(tmp_path):
-    lines = (
-        line(SKU="LIN"),
-        line("0.188", SKU="LI", **WINDOWS),
-        line("0.096", SKU="BYOL", **BYOL),
-    )
+    lines = (line(SKU="LIN"), line("0.188", SKU="LI", **WINDOWS), line("0.096", SKU="BYOL", **BYOL))
     body = one_plan(("LI", "0.16"), ("BYOL", "0.07"), ("LIN", "0.07"))
     prices, _ = plan_prices(tmp_path, body, *lines)
     assert sorted(prices.select("os", "license_model", "hourly").rows()) == [
