@@ -468,7 +468,7 @@ def test_a_full_disk_is_an_error_of_one_line(root: Path, command: list[str]) -> 
     with Path("/dev/full").open("wb") as full:
         result = hwprices_to(full, *command, HWPRICES_ROOT=str(root))
     assert result.stderr.decode() == (
-        "error: the output cannot be written: No space left on device. Make room where it goes.\n"
+        "error: cannot write the output: No space left on device. Make room where it goes.\n"
     )
     assert result.returncode == 1
 
