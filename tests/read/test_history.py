@@ -78,7 +78,7 @@ def ask(tables, text="", usual=EVERY_WAY, *, titles=None, **options):
     """Give the intervals that a question asks for, of tables without a manifest."""
     together = past.PastTables(tables)
     search = past.understand(ReleaseWords(together, titles), text, usual, **options)
-    return past.of_search(together, search)
+    return past.run(together, search)
 
 
 @pytest.fixture(scope="module")

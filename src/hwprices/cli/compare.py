@@ -30,7 +30,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
-from hwprices.read.find.compare import OF_COMMITMENT, COMMITMENTS
+from hwprices.read.find.compare import COMMITMENT_COLUMNS, COMMITMENTS
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.recommend.recommend import with_serving
 from hwprices.release.wording import purchase
@@ -251,7 +251,7 @@ def _with_words(column: dict[str, Any]) -> dict[str, Any]:
     """Add texts for commitments, their break-even, and the speed of a served model."""
     words: dict[str, str | None] = {}
     for name in COMMITMENTS:
-        terms = {key: column.get(f"{name}_{key}") for key in OF_COMMITMENT}
+        terms = {key: column.get(f"{name}_{key}") for key in COMMITMENT_COLUMNS}
         if terms["purchase_option"] is not None:
             words[f"{name}_how"] = purchase({**terms, "term_months": 0})
         words[f"{name}_{BREAK_EVEN}"] = pays_from(terms[BREAK_EVEN]) or None

@@ -32,7 +32,7 @@ from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.break_even import spot_words
 from hwprices.read.find.machine import MachineAnswer
-from hwprices.read.find.search import Search, of_prices
+from hwprices.read.find.search import Search, price_conditions
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
@@ -92,7 +92,7 @@ def price(
             answer,
             call().limit,
             hint,
-            every_system=answer.of_system or bool(options["os"]),
+            every_system=answer.names_system or bool(options["os"]),
             per=per,
         ),
         notes=answer.notes,
@@ -116,7 +116,7 @@ def render_machine(
     if answer.is_sheet:
         prices = prices.with_columns(stale=False)
     if prices.height:
-        usual = prices if every_system else prices.filter(of_prices(Search()))
+        usual = prices if every_system else prices.filter(price_conditions(Search()))
         drawn = usual if usual.height else prices
         parts += [_price_ranges(drawn, limit, per), *_matrices(drawn, limit, per)]
         if drawn.height < prices.height:

@@ -16,7 +16,7 @@ from hwprices.read.find import request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.options import Options, PastOptions, check_question
-from hwprices.read.find.search import ANY, EVERY_WAY, Search, of_prices
+from hwprices.read.find.search import ANY, EVERY_WAY, Search, price_conditions
 from hwprices.release import versions
 from hwprices.release.release import IS_PLACEHOLDER, Tables, explain, names_of, scan_types, stock_of
 from hwprices.schemas import PRICE_KEY
@@ -123,9 +123,9 @@ def understand(
     )
     search = request.request(names, "" if named else text, usual, **options)
     if named:
-        of_name = replace(words.NOTHING_ASKED, machines=named)
+        of_name = replace(words.EMPTY, machines=named)
         search = request.combine(of_name, search, (), names)
-    if search.machines is None and not searching.asks_of_machines(search):
+    if search.machines is None and not searching.restricts_machines(search):
         raise HwpricesError(
             "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."
         )
@@ -135,10 +135,10 @@ def understand(
 def of_history(tables: PastTables, search: Search) -> tuple[set[str], pl.LazyFrame]:
     """Select the rows of the price history that a search asks for; and name their machine types."""
     types = searching.types_of(tables, search) or set()  # ``understand`` refuses any
-    rows = scan_types(tables.now, "price_history", types).filter(searching.of_prices(search))
-    if not searching.asks_of_machines(search):
+    rows = scan_types(tables.now, "price_history", types).filter(searching.price_conditions(search))
+    if not searching.restricts_machines(search):
         return types, rows
-    machines = searching.machine_types(tables).filter(searching.of_machines(search))
+    machines = searching.machine_types(tables).filter(searching.machine_conditions(search))
     return types, rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")
 
 
@@ -172,10 +172,10 @@ def answer(
     table(dataset)
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)
-    return PastAnswer(of_search(tables, search), search)
+    return PastAnswer(run(tables, search), search)
 
 
-def of_search(tables: PastTables, search: Search) -> pl.DataFrame:
+def run(tables: PastTables, search: Search) -> pl.DataFrame:
     """Select the intervals that a search asks for, with the columns that ``answer`` returns."""
     types, rows = of_history(tables, search)
     count = pl.col("accelerator_count").cast(Money)
@@ -509,4 +509,4 @@ def asked(dataset: "Release", options: Options) -> list[pl.Expr]:
         raise HwpricesError(
             f"prices are not chosen by {others[0]!r} here", f"Use {', '.join(OF_PRICES)}."
         )
-    return of_prices(request.request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))
+    return price_conditions(request.request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))

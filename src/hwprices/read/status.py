@@ -219,7 +219,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     return (
         dataset.scan("prices")
         .filter(
-            *search.of_prices(search.Search()),
+            *search.price_conditions(search.Search()),
             pl.col("effective_hourly").is_not_null(),
             pl.col("flags").list.set_difference(HARMLESS_FLAGS).list.len() == 0,
         )

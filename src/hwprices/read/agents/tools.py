@@ -92,9 +92,9 @@ def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     names = ReleaseWords.of(dataset)
     search = past.understand(names, question, EVERY_WAY)
     search = replace(search, usd_per=read_rates(usd_per or {}))
-    found = machine_answers.of_search(dataset, _one_machine(search, question), search)
+    found = machine_answers.run(dataset, _one_machine(search, question), search)
     real = machine_answers.real_prices(found.rows)
-    usual = real.filter(searching.of_prices(Search())) if search.os == ANY else real
+    usual = real.filter(searching.price_conditions(Search())) if search.os == ANY else real
     shown = usual if usual.height else real
     results = [_with_range(row) for row in _ways(shown).iter_rows(named=True)]
     notes = list(found.notes)
@@ -189,7 +189,7 @@ def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rate
         )
     has_equals = equals or len(machines) == 1
     search = replace(search, machines=None, providers=frozenset())
-    found = comparing.of_search(dataset, machines, search, equals=has_equals)
+    found = comparing.run(dataset, machines, search, equals=has_equals)
     rows = found.rows.head(SHOWN)
     return answer(
         dataset,

@@ -14,7 +14,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.currency import HOURLY
-from hwprices.read.find.search import Search, of_prices
+from hwprices.read.find.search import Search, price_conditions
 from hwprices.read.recommend.media import representative
 from hwprices.release.release import Tables, is_private_host
 from hwprices.release.wording import is_stale
@@ -202,7 +202,7 @@ class PriceDates:
         """Read those of the machine types of some offers."""
         types = offers["instance_type"].unique().to_list()
         rows = dataset.scan("prices").filter(
-            pl.col("instance_type").is_in(types), *of_prices(Search())
+            pl.col("instance_type").is_in(types), *price_conditions(Search())
         )
         columns = [*OFFER_KEY, "price_id", "currency", "effective_hourly", "observed_at"]
         return cls(rows.select(columns).collect())

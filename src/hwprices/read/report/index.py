@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device import measured
-from hwprices.read.find.search import ANY, USUAL, Search, machine_types, of_prices
+from hwprices.read.find.search import ANY, USUAL, Search, machine_types, price_conditions
 from hwprices.read.find.words import MONTHS
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.past import mark_placeholders
@@ -139,7 +139,7 @@ def system_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
     others = Search(os=ANY)
     found = (
         dataset.scan("prices")
-        .filter(*of_prices(others), *REAL, pl.col("os") != "linux")
+        .filter(*price_conditions(others), *REAL, pl.col("os") != "linux")
         .join(offers.lazy().select(*key, "currency"), on=[*key, "currency"], how="semi")
         .group_by(*key, "os")
         .agg(
@@ -313,7 +313,7 @@ def history(dataset: Release) -> pl.DataFrame:
             pl.col("currency") == "USD",
             pl.col("accelerator_id").is_not_null() & (count > 0),
             pl.col("effective_hourly").is_not_null(),
-            *of_prices(USUAL),
+            *price_conditions(USUAL),
         )
         .select(
             "provider",

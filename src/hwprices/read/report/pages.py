@@ -18,7 +18,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.explain import Explanation
-from hwprices.read.find.search import USUAL, of_prices
+from hwprices.read.find.search import USUAL, price_conditions
 from hwprices.read.report import columns, files
 from hwprices.read.report.files import bundled, render
 from hwprices.read.status import provider_title
@@ -423,7 +423,7 @@ def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.Dat
     on_demand = col.purchase_option == "on_demand"
     order = ["effective_hourly", "region", "price_id"]
     cheapest = (
-        prices.filter(*of_prices(USUAL), *REAL)
+        prices.filter(*price_conditions(USUAL), *REAL)
         .select(*KEY, *OPTION, *order)
         .collect(engine="streaming")
         .sort(order)
