@@ -886,5 +886,5 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
 
 
 def test_a_country_without_a_region_is_no_misspelling(data: Dataset) -> None:
-    with pytest.raises(HwpricesError, match=r"'iceland' is not understood.*No region"):
+    with pytest.raises(HwpricesError, match=r"'iceland' is not understood.*no region there"):
         data.find("8xH100 iceland")
