@@ -294,10 +294,10 @@ def recheck(citations: Citations, live: Live = False) -> None:
 def _recheck_live(dataset: "Dataset", answer: "Recheck") -> "Recheck":
     """Ask the vendor for the price of an answer; progress is printed on stderr."""
     from hwprices.publish import reproduce
-    from hwprices.read.citation import of_vendor, place_of
+    from hwprices.read.citation import compare_live, find_source
     from hwprices.settings import load
 
-    place = place_of(dataset, answer.reference.price_id)
+    place = find_source(dataset, answer.reference.price_id)
     if answer.status == "ALTERED" or place is None:
         return answer
     sought = reproduce.SoughtPrice(**place)
@@ -307,7 +307,7 @@ def _recheck_live(dataset: "Dataset", answer: "Recheck") -> "Recheck":
         )
     except HwpricesError as error:
         return replace(answer, status="UNREACHABLE", release="live", amount=None, reason=str(error))
-    return of_vendor(answer, current.amount, current.re_read, current.at)
+    return compare_live(answer, current.amount, current.re_read, current.at)
 
 
 def _text(citation: str) -> str:

@@ -134,7 +134,7 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
     places = price_conditions(replace(EVERY_WAY, providers=asked.providers, regions=asked.regions))
     offers = dataset.scan("offers").with_row_index("offer").filter(*places)
-    overlays = rules.given(limits.overlays)
+    overlays = rules.as_overlays(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
         if overlays is None
