@@ -174,7 +174,7 @@ def test_the_last_line_says_whether_a_run_can_begin(server, tmp_path, monkeypatc
             "http://127.0.0.1:9",
             1,
             "A live run can begin, but may fail for: Scaleway (1 check)."
-            " Mend what failed, or name the other providers with --provider.",
+            " Fix what failed, or name the other providers with --provider.",
         ),
     ):
         monkeypatch.setenv("HWPRICES_SCALEWAY_URL", url)

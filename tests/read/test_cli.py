@@ -244,7 +244,7 @@ def test_columns_of_one_name_are_refused_where_one_would_be_lost(root: Path) -> 
     for suffix in ("--json", "--csv"):
         result = run("query", "select 1 as a, 2 as a", suffix, root=root)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "2 columns named a. Give them names of their own with `as`." in result.stderr
+        assert "2 columns named a. Give them different names with `as`." in result.stderr
     assert run("query", "select 1 as a, 2 as a", root=root).stdout.split() == ["a", "a", "1", "2"]
 
 
@@ -468,7 +468,7 @@ def test_a_full_disk_is_an_error_of_one_line(root: Path, command: list[str]) -> 
     with Path("/dev/full").open("wb") as full:
         result = hwprices_to(full, *command, HWPRICES_ROOT=str(root))
     assert result.stderr.decode() == (
-        "error: the output cannot be written: No space left on device. Make room where it goes.\n"
+        "error: cannot write the output: No space left on device. Make room where it goes.\n"
     )
     assert result.returncode == 1
 

@@ -359,7 +359,7 @@ def test_a_machine_that_nobody_sells_here_means_its_accelerator_too(release: Rel
 def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> None:
     with pytest.raises(HwpricesError, match="'P4' matches 3 devices") as caught:
         device(release, "P4")
-    assert "nvidia-p4 (the device), nvidia-a100-sxm4-40gb (in machines called so)" in str(caught)
+    assert "nvidia-p4 (the device), nvidia-a100-sxm4-40gb (in machines of this name)" in str(caught)
 
 
 def test_an_id_means_its_device_whatever_else_is_called_so() -> None:

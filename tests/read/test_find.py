@@ -26,7 +26,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
 from hwprices.read.find import names, offers, request, search, words
-from hwprices.read.find.names import NamedMachine, NamedPlace, ReleaseWords, by_region
+from hwprices.read.find.names import NamedMachine, NamedPlace, ReleaseWords, regions_by_name
 from hwprices.read.find.search import Search
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
@@ -128,7 +128,7 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
 
 def test_the_name_of_an_accelerator_is_told_from_that_of_a_machine(data: Dataset) -> None:
     names = words.ReleaseWords(data)
-    own = words.machine_names.NamedMachine("digitalocean", "NVIDIA H100")
+    own = NamedMachine("digitalocean", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
     note = (
         "nvidia h100 is also the name of an accelerator: hwprices find --accelerator 'nvidia h100'"
@@ -153,7 +153,7 @@ def test_a_kind_of_accelerator_may_be_an_option(data: Dataset) -> None:
 def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
     """A word that is the name of a machine and of its accelerator; and a cloud that makes TPUs."""
     names = words.ReleaseWords(data, {"gcp": "Google Cloud"})
-    own = words.machine_names.NamedMachine("aws", "NVIDIA H100")
+    own = NamedMachine("aws", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
     with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100' or hwprices find --type"):
         words.understand("NVIDIA H100", names, Search())
@@ -370,7 +370,7 @@ def test_a21_a_machine_that_is_sold_by_the_host_has_its_hosts_price(macs, family
     assert answer.rows.select("instance_type", "tenancy", "effective_hourly").rows() == [
         (family, "host", Decimal(amount))
     ]
-    assert answer.notes[0].startswith(f"{family}.metal is sold as a whole dedicated host, {family}")
+    assert answer.notes[0].startswith(f"{family}.metal is sold only as a dedicated host, {family}")
     traced = macs.explain(f"{family}.metal").price
     assert (traced["instance_type"], traced["hourly"]) == (family, Decimal(amount))
 
@@ -380,7 +380,7 @@ def test_a21_a_machine_with_a_price_of_its_own_is_not_priced_by_the_host(macs: D
     assert answer.rows["effective_hourly"].to_list() == [Decimal("4.608")]
     shared = one_machine.answer(macs, "mac2.metal", tenancy="shared")
     assert shared.rows.is_empty()
-    assert shared.notes[0] == "mac2.metal: sold as a whole dedicated host, mac2, in us-east-1."
+    assert shared.notes[0] == "mac2.metal: sold only as a dedicated host, mac2, in us-east-1."
 
 
 def test_price_is_in_usd_where_there_is_a_rate(market: Path) -> None:
@@ -665,7 +665,7 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
     ("place", "reason"),
     [
         (("germany",), "Not in this release: it has no prices of aws eu-central-1."),
-        (("aws", "netherlands"), "None of these machines' providers has a region"),
+        (("aws", "netherlands"), "No provider of these machines has a region"),
         (("Google Cloud",), None),
     ],
 )
@@ -771,7 +771,7 @@ def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
     places.append(NamedPlace("aws", "us-gov-east-1", "gov", "", "", ""))
 
     def of(text: str) -> set[str]:
-        return {f"{place.provider} {place.region}" for place in by_region(places, text)}
+        return {f"{place.provider} {place.region}" for place in regions_by_name(places, text)}
 
     assert of("us-east") == of("us east") == of("east us") == {*named[:4]}
     assert of("us-east-1") == of("us east 1") == {"aws us-east-1"}
@@ -912,5 +912,5 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
 
 
 def test_a_country_without_a_region_is_no_misspelling(data: Dataset) -> None:
-    with pytest.raises(HwpricesError, match=r"'iceland' is not understood.*No region"):
+    with pytest.raises(HwpricesError, match=r"'iceland' is not understood.*no region there"):
         data.find("8xH100 iceland")

@@ -18,7 +18,7 @@ from tests.helpers.terminal import drawn
 
 import hwprices
 from hwprices.cli import history
-from hwprices.cli.show import of_diff
+from hwprices.cli.show import render_diff
 from hwprices.errors import HwpricesError
 from hwprices.publish.history import intervals as publishing
 from hwprices.read import past
@@ -78,7 +78,7 @@ def ask(tables, text="", usual=EVERY_WAY, *, titles=None, **options):
     """Give the intervals that a question asks for, of tables without a manifest."""
     together = past.PastTables(tables)
     search = past.understand(ReleaseWords(together, titles), text, usual, **options)
-    return past.of_search(together, search)
+    return past.run(together, search)
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +168,9 @@ def test_a_placeholder_is_no_cheapest_hour(release):
     ]
     last = cheapest(both).row(-1, named=True)
     assert (last["instance_type"], last["valid_to"]) == ("gpu-1", None)
-    lines = history.of_accelerator(both, width=80, chart=False, limit=5)
+    lines = history.accelerator_lines(both, width=80, chart=False, limit=5)
     assert lines[-1] == "Left out: 1 placeholder, too far below other prices for a real offer."
-    by_type = history.of_type(ask(marked, "gpu-8"), width=99, chart=False, limit=5)
+    by_type = history.machine_lines(ask(marked, "gpu-8"), width=99, chart=False, limit=5)
     assert [line.endswith("placeholder, no real offer") for line in by_type if " now " in line] == [
         True
     ]
@@ -200,7 +200,7 @@ def test_every_system_and_tenancy_counts_unless_a_word_or_an_option_says_which(m
     both = with_history(market, own, own.with_columns(tenancy=pl.lit("dedicated")))
     assert ask(both, "g6")["tenancy"].to_list() == ["shared", "dedicated"]
     assert ask(both, "g6", past.PLAIN)["tenancy"].to_list() == ["shared"]
-    lines = history.of_type(ask(both, "g6"), width=80, chart=False, limit=5)
+    lines = history.machine_lines(ask(both, "g6"), width=80, chart=False, limit=5)
     assert [line for line in lines if line.startswith("us-")] == [
         "us-east-1  on demand  linux",
         "us-east-1  on demand  linux dedicated",
@@ -336,7 +336,7 @@ def test_changes_to_or_from_a_placeholder_are_no_rises_or_falls(with_placeholder
 
 def comparison(rows):
     """Draw a comparison as a terminal of 80 columns has it."""
-    return drawn(of_diff(rows, "before", "now", limit=20), width=80)
+    return drawn(render_diff(rows, "before", "now", limit=20), width=80)
 
 
 def test_diff_shows_as_many_digits_as_a_change_has(with_placeholders):
@@ -420,21 +420,23 @@ def test_a_time_that_no_year_has_in_utc_is_refused(when):
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_lines_fit_the_screen(release, width):
     rows = ask(release, "gpu-1")
-    lines = history.of_type(rows, width=width, chart=True, limit=5)
+    lines = history.machine_lines(rows, width=width, chart=True, limit=5)
     assert max(map(len, lines[2:])) <= width
     assert (width > 40) or any(line.endswith("…") for line in lines), "a line that is cut says so"
     assert any(bar in line for line in lines for bar in history.BARS)
     device = ask(release, "h100")
-    assert max(map(len, history.of_accelerator(device, width=width, chart=True, limit=5))) <= max(
-        width, 78
-    )
+    assert max(
+        map(len, history.accelerator_lines(device, width=width, chart=True, limit=5))
+    ) <= max(width, 78)
     changed = past.diff(release, worlds.moment(0).at, worlds.moment(3).at)
-    shown = drawn(of_diff(changed, "2026-10-01", "now", limit=5), width=max(width, 78)).splitlines()
+    shown = drawn(
+        render_diff(changed, "2026-10-01", "now", limit=5), width=max(width, 78)
+    ).splitlines()
     assert max(map(len, shown)) <= max(width, 78)
     assert any(line.startswith("gpu-8") and "partly restated" in line for line in shown)
 
 
 def test_in_a_pipe_there_is_no_chart(release):
     rows = ask(release, "gpu-1")
-    lines = history.of_type(rows, width=10_000, chart=False, limit=5)
+    lines = history.machine_lines(rows, width=10_000, chart=False, limit=5)
     assert not any(bar in line for line in lines for bar in history.BARS)

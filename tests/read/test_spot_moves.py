@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from tests.helpers.releases import Row, rows
 
-from hwprices.cli.history import of_type
+from hwprices.cli.history import machine_lines
 from hwprices.read.find.break_even import spot_moves, spot_words
 
 END = datetime(2026, 7, 20, tzinfo=UTC)
@@ -78,7 +78,7 @@ def test_only_the_last_90_days_count() -> None:
 def test_the_history_says_what_is_backfilled() -> None:
     rows = WORLD.rows.filter(purchase_option="spot").with_columns(placeholder=pl.lit(False))
 
-    lines = of_type(rows, spot_moves(WORLD, rows), width=200, chart=False, limit=5)
+    lines = machine_lines(rows, spot_moves(WORLD, rows), width=200, chart=False, limit=5)
 
     text = "\n".join(lines)
     assert "last 40 days: 0.0400 to 0.2000, " in text

@@ -1,8 +1,8 @@
 """The command ``hwprices``: read a dataset from a terminal, and make one.
 
-The files here have the commands, each with its options and what it draws. ``COMMANDS`` lists them;
-a file is imported when its command is called, so that ``--help`` is quick and needs no part of the
-pipeline.
+Each file here holds commands: their options and the drawing of their answers. ``COMMANDS`` lists
+the commands. A file is imported when its command is called, so ``--help`` is quick and works
+without the pipeline.
 """
 
 import codecs
@@ -34,7 +34,7 @@ SECTIONS = {
         "price": "Show what a machine type has and costs.",
         "compare": "Compare machine types side by side.",
         "device": "Describe an accelerator, CPU or machine.",
-        "history": "Show what a machine type or accelerator cost, and when.",
+        "history": "Show past prices of a machine type or accelerator.",
     },
     "Decide": {
         "recommend": "Rank machines for a model, to rent and to buy.",
@@ -46,40 +46,40 @@ SECTIONS = {
         "cite": "Cite a price in one line; cite recheck checks citations.",
     },
     "Use elsewhere": {
-        "query": "Ask the dataset in SQL.",
+        "query": "Query the dataset in SQL.",
         "export": "Write tables to files; export report writes pages.",
     },
     "Run it yourself": {"admin": "Collect, publish, schedule and check a dataset of your own."},
 }
-"""The commands by what a person wants, each with the first line of its help."""
+"""The commands by purpose, each with the first line of its help."""
 
 ADMIN = {
     "refresh": "Collect prices and publish a release.",
     "status": "Describe the status of each provider.",
     "preflight": "Check what a live run will need, before it starts.",
-    "quarantine": "List what was refused, grouped by reason.",
+    "quarantine": "List the refused rows, grouped by reason.",
     "sheets": "List price sheets by age, or check one.",
     "backfill": "Fetch past prices from the vendor itself.",
     "verify": "Check a release against its checksums.",
     "reproduce": "Rebuild a release from its landed pages.",
-    "prune": "Delete old releases and what only they were made of.",
-    "serve": "Run the pipeline by its schedules, until Ctrl-C.",
-    "deploy": "Make the schedules on your own Prefect server.",
+    "prune": "Delete old releases and the pages only they need.",
+    "serve": "Run the pipeline on its schedules until Ctrl-C.",
+    "deploy": "Create the schedules on your own Prefect server.",
     "worker": "Run the scheduled flows of your own Prefect server.",
-    "mcp": "Answer agents: a server of the Model Context Protocol.",
+    "mcp": "Serve agents over the Model Context Protocol.",
 }
-"""The commands of ``hwprices admin``. They can be called without that word too."""
+"""The commands of ``hwprices admin``. The word ``admin`` may be left out."""
 
 SECOND_WORDS = {
     "show": {
         "diff": "Show how the prices of two releases differ.",
         "releases": "List the releases of a dataset, newest last.",
-        "coverage": "State which regions have prices, and how old they are.",
+        "coverage": "Show which regions have prices, and how old they are.",
     },
     "cite": {"recheck": "Check whether cited prices still hold."},
     "export": {"report": "Write a release as pages for a browser."},
 }
-"""Commands that are called by two words; the second one is enough."""
+"""Commands of two words; the second word alone works too."""
 
 COMMANDS = {
     name: text
@@ -87,7 +87,6 @@ COMMANDS = {
     for name, text in group.items()
     if name != "admin"
 }
-"""Every command."""
 
 FILES = {
     "backfill": "history",
@@ -106,15 +105,15 @@ FILES = {
     "verify": "releases",
     "worker": "servers",
 }
-"""The file of each command that has no file of its own name."""
+"""The file of each command that does not have a file of its own."""
 
 ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
 
-What collects and schedules needs the extra hwprices[pipeline].
+Commands that collect or schedule need the extra hwprices[pipeline].
 """
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What a file gives that takes no more: disk full, quota, longest file, hardware."""
+"""Errors of a write: disk full, over quota, file too large, failing hardware."""
 
 
 class Commands(TyperGroup):
@@ -132,7 +131,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; None if there is no such command.
 
-        A file may have ``SETTINGS``, those of ``typer.Typer.command``.
+        A file may have ``SETTINGS``: keyword arguments of ``typer.Typer.command``.
         """
         if cmd_name not in (*self.list_commands(ctx), *self.unlisted):
             return None
@@ -141,22 +140,23 @@ class Commands(TyperGroup):
         name = cmd_name.replace("-", "_")
         with missing_part():
             module = import_module(f"hwprices.cli.{FILES.get(name, name)}")
-        one = typer.Typer(rich_markup_mode=None, add_completion=False)
+        function = getattr(module, name)
+        typer_app = typer.Typer(rich_markup_mode=None, add_completion=False)
         settings = {"cls": Command, **getattr(module, "SETTINGS", {})}
-        one.command(cmd_name, **settings)(one_line_errors(getattr(module, name)))
-        command: Any = typer.main.get_command(one)
-        command.shared = getattr(getattr(module, name), "shared", SHARED)
+        typer_app.command(cmd_name, **settings)(one_line_errors(function))
+        command: Any = typer.main.get_command(typer_app)
+        command.shared = getattr(function, "shared", SHARED)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of a call; ``show releases`` and some others are two words."""
         if len(args) > 1 and args[1] in self.second_words.get(args[0], ()):
-            name, command, rest = super().resolve_command(ctx, args[1:])
-            return f"{args[0]} {name}", command, rest
+            name, command, arguments = super().resolve_command(ctx, args[1:])
+            return f"{args[0]} {name}", command, arguments
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the names with their help, without an import of their files."""
+        """Write the names with their help, without importing their files."""
         width = max(map(len, self.list_commands(ctx)))
         for title, section in self.sections.items():
             with formatter.section(title):
@@ -166,7 +166,7 @@ class Commands(TyperGroup):
 
 
 class Admin(Commands):
-    """The commands of those who run the pipeline."""
+    """The commands that run the pipeline."""
 
     sections: ClassVar[dict[str, dict[str, str]]] = {"Commands": ADMIN}
     second_words: ClassVar[dict[str, dict[str, str]]] = {}
@@ -217,11 +217,9 @@ def hwprices(
 
 
 def main() -> None:
-    """Run the command line.
-
-    Importing makes a hundred thousand objects and no garbage. Python's collector looks through them
-    again and again, and frees them one by one at the end: a fifth of ``hwprices find``.
-    """
+    """Run the command line."""
+    # Imports create a hundred thousand objects and no garbage. Collecting them again and again, and
+    # freeing them one by one at the end, would take a fifth of `hwprices find`.
     gc.set_threshold(50_000)
     _prepare_output()
     try:
@@ -230,25 +228,23 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads any more, as with head. Typer sees it in a command, but not in what is
-        # written at the end.
-        _throw_away()
+        # The reader is gone, as with `| head`. Typer handles this only inside a command.
+        _discard_output()
         sys.exit(1)
     except OSError as cause:
         print_error(_error_of(cause))
         sys.exit(1)
     finally:
-        # the system frees all memory at once; DuckDB prints what is left over as leaks
+        # not with DuckDB: it would report the objects that are not freed as leaks
         if "duckdb" not in sys.modules:
             gc.freeze()
 
 
 def _prepare_output() -> None:
-    """Make stdout and stderr accept every character, in UTF-8 where they are not a terminal.
+    """Make stdout and stderr accept every character.
 
-    A terminal with another encoding shows what it cannot write as a question mark, and so does
-    a stream for which the user has set PYTHONIOENCODING. A stream that is closed takes everything
-    and keeps nothing.
+    Files and pipes get UTF-8. A terminal with another encoding, or a stream with PYTHONIOENCODING
+    set, shows a question mark for what it cannot encode. A closed stream discards its output.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -267,15 +263,13 @@ def _is_utf8(stream: io.TextIOWrapper) -> bool:
 
 
 def _error_of(cause: OSError) -> HwpricesError:
-    """Report that stdout takes no more, and throw away what is left."""
+    """Describe a failed write to stdout, and discard the remaining output."""
     if cause.filename is not None or cause.errno not in NO_ROOM:
         raise cause
-    _throw_away()
-    return HwpricesError(
-        f"the output cannot be written: {cause.strerror}", "Make room where it goes."
-    )
+    _discard_output()
+    return HwpricesError(f"cannot write the output: {cause.strerror}", "Make room where it goes.")
 
 
-def _throw_away() -> None:
-    """Throw away what is left to be written: Python would try it once more at its end."""
+def _discard_output() -> None:
+    """Discard the remaining output, which Python would otherwise try to write again on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,8 +10,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
-from hwprices.cli.tables import Cell, Row, count, cut, money, number, pays_from, place, table_of
+from hwprices.cli.common import call, open_dataset, print_json, shares
+from hwprices.cli.tables import (
+    Cell,
+    Row,
+    count,
+    cut,
+    money,
+    number,
+    pays_from,
+    place,
+    print_table,
+    table_of,
+)
 from hwprices.errors import HwpricesError, escaped
 
 if TYPE_CHECKING:
@@ -28,7 +39,7 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A bill, or a folder of its parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure cost export,"
+        help="A bill, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure cost export,"
         " Google's detailed export; CSV, gzip, Parquet or JSON lines.",
     ),
 ]
@@ -44,7 +55,7 @@ Nearest = Annotated[
     bool,
     typer.Option(
         "--nearest",
-        help="Compare lines that are older than the price history with the first price known.",
+        help="Compare lines older than the price history with the first known price.",
         rich_help_panel=CHECK,
     ),
 ]
@@ -53,7 +64,7 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="PROVIDER",
-        help=f"Clouds to move to; without it the bill's own. {filters.SEVERAL}",
+        help=f"Clouds to move to. Default: the bill's own. {filters.SEVERAL}",
         rich_help_panel=REPRICE,
         autocompletion=filters.providers,
     ),
@@ -62,21 +73,21 @@ PurchaseOption = Annotated[
     str,
     typer.Option(
         help="Purchase option there: on_demand, spot, reserved, savings_plan, committed_use, or"
-        " commitment for the cheapest of them.",
+        " commitment for the cheapest commitment.",
         rich_help_panel=REPRICE,
     ),
 ]
 Region = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Region there; without it the cheapest of the machine's continent. {filters.SEVERAL}",
+        help=f"Region there. Default: the cheapest of the machine's continent. {filters.SEVERAL}",
         rich_help_panel=REPRICE,
         autocompletion=filters.regions,
     ),
 ]
 
-MOST_ROWS = 15  # Rows of a list on the screen; --json has all
-LEAST = 1e-9  # A smaller sum comes from digits that bills do not print, and is shown as 0
+MAX_ROWS = 15  # Rows of a list on the screen; --json has all
+MIN_SUM = 1e-9  # A smaller sum is a rounding error, and is shown as 0
 ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 
 
@@ -97,9 +108,9 @@ def bill(
     """Check a cloud's bill, or reprice its usage.
 
     `check` compares each line with the list price of its hour: by rate code, meter or SKU, else by
-    type, region, system, tenancy and option. It prints which share could be checked, totals by
-    class, the largest differences and what commitments save. `reprice` prints what the machines
-    cost elsewhere, and what could not be moved.
+    type, region, system, tenancy and option. It prints the share that could be checked, totals by
+    class, the largest differences and the savings of commitments. `reprice` prints what the
+    machines cost elsewhere, and what could not be moved.
 
     Example:
 
@@ -111,19 +122,19 @@ def bill(
     """
     if action == "check" and (on or region or option != "on_demand"):
         raise HwpricesError(
-            "--on, --option and --region are of bill reprice", "Leave them out, or reprice."
+            "--on, --option and --region belong to bill reprice", "Leave them out, or reprice."
         )
     if action == "reprice" and (out or nearest or overlays):
         raise HwpricesError(
-            "--out, --nearest and --overlays are of bill check", "Leave them out, or check."
+            "--out, --nearest and --overlays belong to bill check", "Leave them out, or check."
         )
     if out is not None:
         from hwprices.read.bill import check_target
 
         check_target(out)
-    opened = open_dataset().bill(file)
+    content = open_dataset().bill(file)
     if action == "reprice":
-        answer = opened.reprice(
+        answer = content.reprice(
             on=on or (), option=option, region=region or (), usd_per=options["usd_per"]
         )
         if call().as_json:
@@ -134,30 +145,30 @@ def bill(
         else:
             print_table(render_repricing(answer))
         return
-    found = opened.check(overlays=filters.load_overlays(overlays), nearest=nearest)
+    checked = content.check(overlays=filters.load_overlays(overlays), nearest=nearest)
     if call().as_json:
         frames = ("coverage", "totals", "services", "largest", "commitments")
         print_json(
-            {name: getattr(found, name).to_dicts() for name in frames} | {"notes": found.notes}
+            {name: getattr(checked, name).to_dicts() for name in frames} | {"notes": checked.notes}
         )
     else:
-        print_table(render_check(found))
+        print_table(render_check(checked))
     if out is not None:
-        typer.echo(f"wrote {escaped(str(found.write(out)))}", err=call().as_json)
+        typer.echo(f"wrote {escaped(str(checked.write(out)))}", err=call().as_json)
 
 
 def _table(
     title: str,
     frame: pl.DataFrame,
     cells: Mapping[str, Cell],
-    most: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
     *,
     wrap: Collection[str] = (),
     least: Sequence[str] = (),
 ) -> Table:
-    rest = frame.height - most
-    caption = f"and {rest} more: see --json" if rest > 0 else ""
-    return table_of(frame.head(most), cells, title=title, caption=caption, wrap=wrap, least=least)
+    hidden = frame.height - limit
+    caption = f"and {hidden} more: see --json" if hidden > 0 else ""
+    return table_of(frame.head(limit), cells, title=title, caption=caption, wrap=wrap, least=least)
 
 
 def _share(value: float | None) -> str:
@@ -167,7 +178,7 @@ def _share(value: float | None) -> str:
 def _signed(value: Any) -> str:
     if value is None:
         return ""
-    value = value if abs(value) >= LEAST else 0
+    value = value if abs(value) >= MIN_SUM else 0
     return f"{'-' if value < 0 else ''}{money(abs(value))}"
 
 
@@ -179,11 +190,11 @@ def _size(row: Row, end: str) -> str:
 LINES: Cell = ("lines", count)
 
 
-def render_check(found: "BillCheck") -> RenderableType:
+def render_check(checked: "BillCheck") -> RenderableType:
     """Draw the answer: coverage first."""
     from hwprices.read.bill.check import CLASSES
 
-    content, currency = found.bill, found.currency
+    content, currency = checked.bill, checked.currency
     reasons = {
         "not_collected": "not collected",
         "unknown_sku": "unknown",
@@ -193,7 +204,7 @@ def render_check(found: "BillCheck") -> RenderableType:
         _table(
             f"{content.format}, {content.count:,} lines of {content.first:%Y-%m-%d} to"
             f" {content.last:%Y-%m-%d}. What could be checked:",
-            found.coverage,
+            checked.coverage,
             {
                 "": "provider",
                 "usage lines": LINES,
@@ -208,7 +219,7 @@ def render_check(found: "BillCheck") -> RenderableType:
         ),
         _table(
             f"Classes of lines, {currency}",
-            found.totals,
+            checked.totals,
             {
                 "class": lambda row: CLASSES[row["class"]],
                 "price": "price_of",
@@ -223,7 +234,7 @@ def render_check(found: "BillCheck") -> RenderableType:
         ),
         _table(
             "",
-            found.services,
+            checked.services,
             {
                 "not checked": lambda row: reasons[row["class"]],
                 "": lambda row: f"{row['provider']}: {row['detail'] or row['service']}",
@@ -234,7 +245,7 @@ def render_check(found: "BillCheck") -> RenderableType:
         ),
         _table(
             f"Largest differences, {currency}",
-            found.largest,
+            checked.largest,
             {
                 "file, line": lambda row: f"{row['file']}, {row['line']}",
                 "class": lambda row: CLASSES[row["class"]],
@@ -250,7 +261,7 @@ def render_check(found: "BillCheck") -> RenderableType:
         ),
         _table(
             f"Commitments, {currency}; those that cost more than they save first",
-            found.commitments,
+            checked.commitments,
             {
                 "commitment": "commitment",
                 "kind": "kind",
@@ -263,11 +274,11 @@ def render_check(found: "BillCheck") -> RenderableType:
             least=["kind"],
         ),
     ]
-    return _answered(parts, found.notes)
+    return _group(parts, checked.notes)
 
 
 def render_repricing(answer: "Repricing") -> RenderableType:
-    """Draw the answer: what moves, what does not, and each machine."""
+    """Draw the answer: the totals, each machine that moves, and what stays."""
     totals = _table(
         "Machine hours moved, and what stays, USD",
         answer.totals,
@@ -315,10 +326,10 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         },
         wrap=["stays"],
     )
-    return _answered([totals, machines, left], answer.assumed)
+    return _group([totals, machines, left], answer.assumed)
 
 
-def _answered(tables: Iterable[Table], notes: Iterable[str]) -> RenderableType:
-    """Draw the tables that have rows, and notes below them."""
+def _group(tables: Iterable[Table], notes: Iterable[str]) -> RenderableType:
+    """Draw the tables that have rows, and the notes below them."""
     shown = [drawn for drawn in tables if drawn.row_count]
     return Group(*(part for drawn in shown for part in (drawn, "")), *notes)

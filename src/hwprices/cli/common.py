@@ -45,20 +45,20 @@ Per = Annotated[
 ]
 
 TRACEBACK = "HWPRICES_TRACEBACK"
-"""Set to 1, an error that is not expected is raised with its traceback."""
+"""Environment variable: 1 shows the traceback of an unexpected error."""
 
-GENERAL = "Options"  # heading of those without a panel
+GENERAL = "Options"  # heading of options without a panel
 LATEST = "latest"
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a call says in the options that all commands share.
+    """The values of the options that all commands share.
 
     Attributes:
-        root: the dataset; "" for that of HWPRICES_ROOT, or the folder data here or above.
-        release: the version of a release.
-        limit: how many rows; None for a screenful, and for all with ``as_json`` and ``as_csv``.
+        root: the dataset; "" for the folder ``data`` here or in a parent folder.
+        release: the version to open.
+        limit: rows to print; None for a screenful, or all with ``as_json`` or ``as_csv``.
     """
 
     root: str = ""
@@ -74,7 +74,7 @@ class Call:
 
     @property
     def place(self) -> str:
-        """The root; without one the folder ``data`` with releases, here or above; else ./data."""
+        """The root; by default the nearest folder ``data`` with releases, else ./data."""
         from hwprices.release.versions import default_root
 
         return self.root or default_root()
@@ -93,11 +93,11 @@ ReleaseArgument = Annotated[
 ]
 
 SHARED = ("root", "version", "limit", "json", "csv")
-"""Names of the shared options, which a command takes unless it is marked with ``shares``."""
+"""The shared options. A command takes all of them unless ``shares`` lists some."""
 
 
 def shares(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Mark a command that takes only these shared options."""
+    """Decorate a command that takes only these shared options."""
 
     def mark(command: Callable[..., None]) -> Callable[..., None]:
         command.shared = names  # type: ignore[attr-defined]
@@ -107,14 +107,14 @@ def shares(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
-    """Make the shared options of these names, for typer."""
+    """Return the shared options with these names."""
 
     def options(
         root: Annotated[
             str,
             typer.Option(
                 envvar="HWPRICES_ROOT",
-                help="The dataset: a folder, or s3://, gs://, az://. Without it: the folder data.",
+                help="The dataset: a folder, or s3://, gs://, az://. Default: the folder data.",
             ),
         ] = "",
         release: Annotated[
@@ -128,7 +128,7 @@ def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
         limit: Annotated[
             int | None,
             typer.Option(
-                min=1, help="How many rows; without it a screenful, and all with --csv, --json."
+                min=1, help="How many rows. Default: a screenful; all with --csv or --json."
             ),
         ] = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
@@ -136,7 +136,7 @@ def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
             bool, typer.Option("--csv", help="Print CSV, for spreadsheets and programs.")
         ] = False,
     ) -> None:
-        """Only its signature is used: typer makes the options of it."""
+        """Declare the options; typer reads the signature."""
 
     app = typer.Typer(add_completion=False)
     app.command()(options)
@@ -145,35 +145,31 @@ def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
 
 
 class Command(TyperCommand):
-    """A command with shared options. Its help lists its own by panel, and names the shared."""
+    """A command with shared options; its help describes only its other options."""
 
     shared: Sequence[str] = SHARED
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return its own options and the shared ones."""
-        *own, the_help = super().get_params(ctx)
-        return [*own, *self._shared_options, the_help]
+        """Return the command's options, then the shared ones, then --help."""
+        *options, help_option = super().get_params(ctx)
+        return [*options, *self._shared_options, help_option]
 
     @cached_property
     def _shared_options(self) -> list[Any]:
         return shared_options(self.shared)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; it finds the values of shared options in ``call``.
-
-        Raises:
-            HwpricesError: JSON and CSV are requested at once.
-        """
+        """Run the command; ``call`` returns the values of its shared options."""
         names = [option.name for option in self._shared_options]
         values = {name: ctx.params.pop(name) for name in names}
-        asked = Call(**{name: value for name, value in values.items() if value})
-        _call.set(asked)
-        if asked.as_json and asked.as_csv:
+        shared = Call(**{name: value for name, value in values.items() if value})
+        _call.set(shared)
+        if shared.as_json and shared.as_csv:
             _fail(HwpricesError("--json and --csv are two formats", "Give one of them."))
         return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options below the name of their panel, and a line that names the shared."""
+        """Write the options by panel, and the names of the shared options in one line."""
         panels: dict[str, list[tuple[str, str]]] = {}
         shared = [option.opts[0] for option in self._shared_options]
         for param in self.get_params(ctx):
@@ -191,33 +187,33 @@ class Command(TyperCommand):
 
 
 _opened: "list[Dataset]" = []
-"""The releases that the command has opened, to say which file is damaged where one is."""
+"""The releases that the command has opened, to find the damaged file after an error."""
 
 
 def open_dataset(version: str = LATEST) -> "Dataset":
-    """Open the release of the call, which may be named as an argument of the command too.
+    """Open the release that --version or the command's argument ``version`` names.
 
     Raises:
-        HwpricesError: the argument and --version are not the same.
+        HwpricesError: they name different releases.
     """
     from hwprices.read.dataset import Dataset
     from hwprices.release.versions import resolve
     from hwprices.storage.store import Store
 
-    asked = call().release
-    if LATEST not in (version, asked) and version != asked:
-        raise HwpricesError(f"two releases are named: {version} and {asked}", "Name one.")
-    # dataset.open makes the root absolute; the command's hints and errors name it as given
-    release = asked if version == LATEST else version
+    option = call().release
+    if LATEST not in (version, option) and version != option:
+        raise HwpricesError(f"two releases are named: {version} and {option}", "Name one.")
+    release = option if version == LATEST else version
+    # not dataset.open, which makes the root absolute: messages show the root as it was typed
     _opened.append(Dataset(Store(resolve(call().place)), release))
     return _opened[-1]
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error that a person can fix into one line on stderr and exit status 2.
+    """Turn an error that the user can fix into one line on stderr and exit status 2.
 
-    A damaged file of the dataset is one: polars says so in errors of its own. So are values that
-    no release has: whoever made the dataset may have made them up.
+    This includes errors of polars on damaged files, and any error on values that no published
+    release has: the dataset may not come from hwprices.
     """
 
     @wraps(command)
@@ -240,7 +236,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def missing_part() -> Iterator[None]:
-    """End with exit status 2 and one line where a package of the pipeline is not installed."""
+    """Exit with status 2 and one line if a package of the pipeline is not installed."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -254,7 +250,7 @@ def missing_part() -> Iterator[None]:
 
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Print each HwpricesWarning as one line on stderr, where Python would quote our source."""
+    """Print each HwpricesWarning as one line on stderr, without Python's quote of the source."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", HwpricesWarning)
         others = warnings.showwarning
@@ -270,7 +266,7 @@ def _one_line_warnings() -> Iterator[None]:
 
 
 def _damage(error: Exception) -> HwpricesError | None:
-    """State which file of the dataset is damaged; None where that is not what went wrong."""
+    """Describe the damaged file that caused an error; None if no file is damaged."""
     from hwprices.release.release import explain
 
     faults = (explain(error, data.store, data.release) for data in _opened)
@@ -278,7 +274,7 @@ def _damage(error: Exception) -> HwpricesError | None:
 
 
 def _unreadable(error: Exception) -> HwpricesError:
-    """Describe an error that values of a dataset cause which no published release has."""
+    """Describe an error caused by values that no published release has."""
     from hwprices.release.release import missing_value
 
     place = traceback.extract_tb(error.__traceback__)[-1]
@@ -314,13 +310,6 @@ def print_line(label: str, style: str, text: str) -> None:
     Console(stderr=True).print(line, soft_wrap=True)
 
 
-def print_table(table: "RenderableType") -> None:
-    """Print a table; see ``tables.show``."""
-    from hwprices.cli.tables import show
-
-    show(table)
-
-
 def print_json(value: Any) -> None:
     """Print a value as JSON; decimals and dates become text."""
     from hwprices.read.export.cells import to_json
@@ -336,11 +325,11 @@ def print_csv(rows: "pl.DataFrame") -> None:
 
 
 def not_collected(clouds: Iterable[str]) -> list[str]:
-    """State what is not collected of each cloud that the program collects."""
+    """State what is not collected of each of these clouds that has a provider."""
     from hwprices import providers
 
-    known = [name for name in sorted(clouds) if name in providers.names()]
-    return [f"Not collected of {name}: {providers.get(name).about.missing}." for name in known]
+    collected = [name for name in sorted(clouds) if name in providers.names()]
+    return [f"Not collected of {name}: {providers.get(name).about.missing}." for name in collected]
 
 
 def print_frame(
@@ -350,17 +339,18 @@ def print_frame(
 ) -> None:
     """Print an answer as JSON or CSV, or as the table that ``render`` makes of it.
 
-    ``--limit`` is how many rows JSON and CSV have; ``render`` gets all rows. ``notes`` go to stderr
-    beside JSON and CSV.
+    ``--limit`` applies to JSON and CSV; ``render`` gets all rows. With JSON and CSV, ``notes`` go
+    to stderr.
     """
-    asked = call()
-    if not asked.for_programs:
+    if not call().for_programs:
+        from hwprices.cli.tables import print_table
+
         print_table(render(frame))
         return
     for note in notes:
         typer.echo(note, err=True)
-    rows = frame.head(asked.limit) if asked.limit else frame
-    if asked.as_json:
+    rows = frame.head(call().limit or frame.height)
+    if call().as_json:
         print_json(rows.to_dicts())
     else:
         print_csv(rows)

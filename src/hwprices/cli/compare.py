@@ -30,7 +30,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
-from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
+from hwprices.read.find.compare import COMMITMENT_COLUMNS, COMMITMENTS
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.recommend.recommend import with_serving
 from hwprices.release.wording import purchase
@@ -39,15 +39,15 @@ MachineTypes = Annotated[
     list[str],
     typer.Argument(
         metavar="TYPE…",
-        help="Machine types, without case or the vendor's prefix; with the cloud before a name that"
-        " several clouds have: 'nebius NVIDIA HGX H100'.",
+        help="Machine types; case and the vendor's prefix do not matter. Put the cloud before a"
+        " name that several clouds have: 'nebius NVIDIA HGX H100'.",
         autocompletion=filters.machines,
     ),
 ]
 
 Equals = Annotated[
     bool,
-    typer.Option("--equals", help="Add the machine of every other cloud most like the first one."),
+    typer.Option("--equals", help="Add the most similar machine of every other cloud."),
 ]
 
 
@@ -72,12 +72,12 @@ def compare(
 ) -> None:
     """Compare machine types side by side.
 
-    Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
-    differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
-    "break-even" is the share of hours in use from which a commitment costs less than on demand.
-    Names of accelerators alone (h100 a100) are compared as devices, with what one costs.
-    With --model half of all measurements are within the range of a figure. An accelerator has the
-    figures of its best machine to rent (recommend), with tokens per second of one accelerator.
+    Prints specification and cheapest prices, a figure a line; ≠ marks a difference, * a stale
+    price. Prices are the cheapest of all regions, or of the regions you name. "break-even" is the
+    share of hours in use from which a commitment costs less than on demand. If you name only
+    accelerators (h100 a100), it compares devices. With --model, half of all measurements are within
+    the range of a figure; the figures of an accelerator are those of the best machine to rent
+    (recommend), with tokens per second of one accelerator.
 
     Example:
 
@@ -118,14 +118,14 @@ def compare(
 
 
 def _served_on(row: dict[str, Any]) -> str:
-    """Describe the machine that the figures of an accelerator are of, or why it has none."""
+    """Describe the machine behind the figures of an accelerator, or why there is none."""
     why = row["does_not_serve"] or "no machine with it is for rent"
     served = f"{row['served_on']}, {row['tokens_from']}"
     return f"{row['name']}: {why if row['tokens_per_second'] is None else served}"
 
 
 def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
-    """Return the accelerators that all names mean: "h100 a100"; none where one is a machine's."""
+    """Return the accelerators that the texts name: "h100 a100"; none if any names a machine."""
     names = ReleaseWords.of(dataset)
     types = {machine.instance_type.lower() for machine in names.machines}
     found = [words.accelerators(text.lower(), names.accelerators) for text in texts]
@@ -173,19 +173,20 @@ LABELS = {
     "does_not_serve": "does not serve it",
 }
 
-OF_A_PRICE = ("_region", "_how", "_from")
-"""Ends of the keys of LABELS that explain the price above: a difference is not news there."""
+PRICE_DETAILS = ("_region", "_how", "_from")
+"""Ends of the keys of LABELS that explain the price above; their differences are not marked."""
 
 PRICE_SUFFIX = "_usd_per_hour"
-"""End of the keys of LABELS that are prices; ``_stale`` in its place says whether one is stale."""
+"""End of the keys of LABELS that are prices; ``_stale`` instead is whether the price is stale."""
 
 
 def render_comparison(
     machines_compared: pl.DataFrame, notes: Iterable[str] = (), sheets: Collection[str] = ()
 ) -> RenderableType:
-    """Draw machines side by side, a figure a line; a line with differences is marked with ≠.
+    """Draw machines side by side, a figure a line; ≠ marks a line with differences.
 
-    A stale price has a star; not those of ``sheets``, whose age the notes tell.
+    A star marks a stale price, except those of the price sheets ``sheets``: the notes state their
+    age.
     """
     columns = [_with_words(column) for column in machines_compared.to_dicts()]
     names = [str(column["instance_type"]) for column in columns]
@@ -193,20 +194,20 @@ def render_comparison(
     has_stale = False
     for key, label in LABELS.items():
         values = [column.get(key) for column in columns]
-        if label == UP_TO:  # said only where it is more than the usual figure above it
+        if label == UP_TO:  # shown only if it exceeds the usual figure above it
             usual = [column.get(key.replace("_max", "_baseline")) for column in columns]
             values = [
                 None if most == base else most for most, base in zip(values, usual, strict=True)
             ]
         if all(value is None for value in values):
             continue
-        differs = len({str(value) for value in values}) > 1 and not key.endswith(OF_A_PRICE)
+        differs = len({str(value) for value in values}) > 1 and not key.endswith(PRICE_DETAILS)
         style = "bold" if differs else ""
-        old = [_is_stale(key, column, sheets) for column in columns]
-        has_stale = has_stale or any(old)
+        stale = [_is_stale(key, column, sheets) for column in columns]
+        has_stale = has_stale or any(stale)
         cells = [
-            Text(_figure(value) + STALE_MARK * is_old, style)
-            for value, is_old in zip(values, old, strict=True)
+            Text(_figure(value) + STALE_MARK * is_stale, style)
+            for value, is_stale in zip(values, stale, strict=True)
         ]
         rows.append([Text("≠" if differs else ""), Text(label), *cells])
     captions = [STALE_CAPTION] if has_stale else []
@@ -218,9 +219,9 @@ def render_comparison(
 
 
 class SideBySide:
-    """A table that goes on below where the terminal is too narrow for all columns.
+    """A table that continues below if the terminal is too narrow for all columns.
 
-    Each block has the first two columns, a mark and a label, and as many others as fit.
+    Each block repeats the first two columns, mark and label, and has as many others as fit.
     """
 
     def __init__(self, headings: list[str], rows: list[list[Text]]) -> None:
@@ -228,16 +229,16 @@ class SideBySide:
         self.rows = rows
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        rest = list(range(2, len(self.headings)))
-        while rest:
+        remaining = list(range(2, len(self.headings)))
+        while remaining:
             block = next(
                 block
-                for count in range(len(rest), 0, -1)
-                for block in [self._block(rest[:count])]
+                for count in range(len(remaining), 0, -1)
+                for block in [self._block(remaining[:count])]
                 if count == 1 or block.width_needed <= options.max_width
             )
             yield block
-            rest = rest[len(block.columns) - 2 :]
+            remaining = remaining[len(block.columns) - 2 :]
 
     def _block(self, columns: list[int]) -> FittingTable:
         shown = [0, 1, *columns]
@@ -247,10 +248,10 @@ class SideBySide:
 
 
 def _with_words(column: dict[str, Any]) -> dict[str, Any]:
-    """Describe how a commitment is bought, and its break-even."""
+    """Add texts for commitments, their break-even, and the speed of a served model."""
     words: dict[str, str | None] = {}
     for name in COMMITMENTS:
-        terms = {key: column.get(f"{name}_{key}") for key in OF_COMMITMENT}
+        terms = {key: column.get(f"{name}_{key}") for key in COMMITMENT_COLUMNS}
         if terms["purchase_option"] is not None:
             words[f"{name}_how"] = purchase({**terms, "term_months": 0})
         words[f"{name}_{BREAK_EVEN}"] = pays_from(terms[BREAK_EVEN]) or None

@@ -29,17 +29,17 @@ def coverage(
         bool, typer.Option("--columns", help="List columns of tables, not regions.")
     ] = False,
     unknown: Annotated[
-        bool, typer.Option("--unknown", help="List the vendors' words that are not known yet.")
+        bool, typer.Option("--unknown", help="List unknown words of the vendors, not regions.")
     ] = False,
 ) -> None:
-    """State which regions have prices, and how old they are.
+    """Show which regions have prices, and how old they are.
 
-    Prints a line for each cloud and one for each region with prices, accelerators without a spec
-    sheet, and with --provider what is not collected of the cloud. --json and --csv list the regions
-    without prices as well. --columns says instead in how many rows each column has a value,
-    of the columns with gaps; --json and --csv list the others as well. --unknown lists what is new
-    from the vendors: each word, unit or name that is not known yet, how many lines have it, which
-    further rows are not published with them, since when, and an example with its page.
+    Prints a line for each cloud and for each region with prices, the accelerators without a spec
+    sheet, and with --provider what is not collected of that cloud. --columns lists instead the
+    columns with gaps, and how many rows have a value. --json and --csv add the regions without
+    prices, and the columns without gaps. --unknown lists each unknown word, unit or name of a
+    vendor: how many lines have it, how many further rows are not published because of it, since
+    when, and an example with its page.
 
     Examples:
 
@@ -52,10 +52,10 @@ def coverage(
     dataset = open_dataset()
     provider = options["provider"]
     words = ReleaseWords.of(dataset)
-    named = request.split(provider)
+    names = request.split(provider)
     # a marketplace sells no machine types, so it is not among the words of the release
-    markets = frozenset(named) & (dataset.release.providers.keys() - words.providers.keys())
-    chosen = markets | request.providers(words, [name for name in named if name not in markets])
+    markets = frozenset(names) & (dataset.release.providers.keys() - words.providers.keys())
+    chosen = markets | request.providers(words, [name for name in names if name not in markets])
     if columns and unknown:
         raise HwpricesError("--columns and --unknown are two lists", "Give one of them.")
     if unknown:
@@ -105,7 +105,7 @@ def render_coverage(
 
 
 def _without_sheet(dataset: Release, chosen: Collection[str]) -> Iterator[Table]:
-    """Draw the accelerators that no spec sheet describes; of all providers if none is chosen."""
+    """Draw the accelerators without a spec sheet, of all providers if none is chosen."""
     unmatched = dataset.release.unmatched_accelerators
     rows = [entry for entry in unmatched if not chosen or entry.provider in chosen]
     if rows:
@@ -142,14 +142,14 @@ def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
         wrap=["clouds with a value"],
         least=["clouds with a value"],
     )
-    whole = columns.filter(pl.col("rows") > 0, pl.col("filled") == pl.col("rows")).height
+    complete = columns.filter(pl.col("rows") > 0, pl.col("filled") == pl.col("rows")).height
     empty = lacking.filter(pl.col("filled") == 0).height
-    note = f"Columns without gaps: {whole:,}. Of those above, without any value: {empty:,}."
+    note = f"Columns without gaps: {complete:,}. Of those above, without any value: {empty:,}."
     return Group(drawn, Text(note, "dim"))
 
 
 def _percent(share: float) -> str:
-    """Write a share that is below 1, and neither 0 nor 1 of some as if it were of none or all."""
+    """Write a share below 1. It is rounded down, and 0 % means none at all."""
     return "< 1 %" if 0 < share < 0.01 else f"{math.floor(100 * share)} %"
 
 
@@ -179,7 +179,7 @@ def _regions(priced: pl.DataFrame, now: datetime) -> Table:
 
 
 def _age(row: Mapping[str, Any], now: datetime) -> str:
-    """Write how old the oldest and the newest price are."""
+    """Write the age of the newest and the oldest price."""
     oldest, newest = (
         ago(now - row[name]) if row[name] else "never" for name in ("observed_from", "observed_to")
     )
@@ -190,22 +190,19 @@ def _age(row: Mapping[str, Any], now: datetime) -> str:
     return f"{number if same_unit else newest} to {oldest}"
 
 
-ALL_WORDS = "hwprices show coverage --unknown"
-
-
 def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> RenderableType:
-    """Draw the words that are not known yet, as ``covers.new_words`` lists them.
+    """Draw the result of ``covers.new_words``.
 
-    ``most``: words shown of each provider; the rest is counted.
+    ``most``: words to show per provider; the others are counted.
     """
     if words.is_empty():
         return Text("No word of a vendor is unknown.")
     rows: list[Row] = []
-    for (provider,), own in words.group_by("provider", maintain_order=True):
-        shown = own.head(most or own.height)
+    for (provider,), group in words.group_by("provider", maintain_order=True):
+        shown = group.head(most or group.height)
         rows += shown.iter_rows(named=True)
-        if rest := own.height - shown.height:
-            more = f"… and {rest:,} more: {ALL_WORDS} --provider {provider}"
+        if hidden := group.height - shown.height:
+            more = f"… and {hidden:,} more: hwprices show coverage --unknown --provider {provider}"
             rows.append(dict.fromkeys(words.columns) | {"provider": provider, "word": more})
     return table_of(
         rows,
@@ -222,15 +219,15 @@ def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> Rendera
         title="New from the vendor",
         wrap=["word", "for example", "page"],
         least=["page", "reason", "for example"],
-        caption="None of it is published, further rows are refused with the lines.",
+        caption="Neither these lines nor the further rows that need them are published.",
     )
 
 
 def quarantine() -> None:
-    """List what was refused, grouped by reason.
+    """List the refused rows, grouped by reason.
 
-    Prints how many rows of each table were refused, why, in which regions, and the message of one
-    of them. The table quarantine has every row.
+    Prints how many rows of each table were refused, why, in which regions, and an example. The
+    table quarantine has every row.
 
     Example:
 

@@ -46,9 +46,9 @@ DeviceName = Annotated[
 def device(name: DeviceName, usd_per: UsdPer = None) -> None:
     """Describe an accelerator, CPU or machine.
 
-    Prints what it is, where it is sold, what it costs by the hour, by the year and to buy, how fast
-    it is and what it emits. Costs and emissions are of one device, or of one vCPU of a CPU; "not
-    known" says why a figure is missing. A name that several devices have lists them.
+    Prints what it is, where it is sold, what it costs per hour, per year and to buy, how fast it is
+    and what it emits. Costs and emissions are per device, or per vCPU of a CPU; "not known" states
+    why a figure is missing. If several devices match the name, it lists them.
 
     Example:
 
@@ -59,7 +59,7 @@ def device(name: DeviceName, usd_per: UsdPer = None) -> None:
     try:
         answer = dataset.device(name, usd_per=rates)
     except SeveralDevicesError as several:
-        answer = pl.concat(dataset.device(each, usd_per=rates) for each in several.devices)
+        answer = pl.concat(dataset.device(name, usd_per=rates) for name in several.devices)
     draw = render_device if answer.height == 1 else render_devices
     print_frame(answer, draw)
 
@@ -77,11 +77,11 @@ SIDE_BY_SIDE = {
 """Columns of several devices, and their headings."""
 
 SERVED = {"usd_per_million_tokens": "$/1M\ntokens", "tokens_per_second": "tok/s\nper GPU"}
-"""Columns of devices that are compared by how they serve a model."""
+"""More columns, if the devices are compared serving a model."""
 
 
 def render_devices(frame: pl.DataFrame) -> Table:
-    """Draw devices, one a line: those that a name may mean, or that are compared."""
+    """Draw devices, one a line."""
     every = SIDE_BY_SIDE | (SERVED if "tokens_per_second" in frame.columns else {})
     shown = {name: heading for name, heading in every.items() if frame[name].count()}
     headings = list(shown.values())
@@ -105,7 +105,7 @@ def _cell(row: Row, name: str) -> str:
 
 
 def render_device(frame: pl.DataFrame) -> Table:
-    """Draw the row of ``device.device``: a line a question; unanswered ones last, with reasons."""
+    """Draw the row of ``device.device``, a line a question; the reasons of missing figures last."""
     row = frame.row(0, named=True)
     answers: list[tuple[str, RenderableType]] = [*_identity(row), *_costs(row)]
     if row["where_sold"]:
@@ -164,7 +164,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
 
 
 def _unit(row: Row) -> str:
-    """Return the unit of the cost and emissions of a CPU; others have one device."""
+    """Return the unit of costs and emissions of a CPU; those of other devices are per device."""
     return " per vCPU" if row["type"] == "cpu" else ""
 
 
@@ -197,7 +197,7 @@ def _sample_prices(row: Row) -> list[str]:
 
 
 def _measurements(row: Row) -> list[str]:
-    """Write one line per result: first the basis of token prices, then other tokens."""
+    """Write one line per result: first the results behind token prices, then other tokens."""
     priced = {price["measurement"] for price in row["usd_per_million_tokens"] or []}
 
     def order(result: Row) -> tuple[bool, bool]:
@@ -215,7 +215,7 @@ def _measurements(row: Row) -> list[str]:
 
 
 def _cpu_runs(row: Row) -> list[str]:
-    """Write one line per model and scenario on a CPU: the smallest machine, and the fastest."""
+    """Write one line per model and scenario on a CPU: the smallest and the fastest machine."""
     results = row["measured"] or []
     lines = []
     for (model, scenario, precision, software), group in groupby(
@@ -243,16 +243,16 @@ def _on_vcpus(run: Row) -> str:
 
 
 def _format(result: Row) -> str:
-    """Write the format of the weights, where it is part of what was measured."""
-    known = result["scenario"] in ALONE and result["precision"]
-    return f", {result['precision']}" if known else ""
+    """Write the format of the weights, if the benchmark states it."""
+    has_format = result["scenario"] in ALONE and result["precision"]
+    return f", {result['precision']}" if has_format else ""
 
 
 def _figure(result: Row) -> str:
-    """Write a rate of one accelerator and of the measured system; a time is the system's alone."""
-    each = number(result["per_accelerator"], result["unit"])
+    """Write a rate per accelerator and of the measured system; a time only of the system."""
+    rate = number(result["per_accelerator"], result["unit"])
     if result["result"] is None or result["accelerators"] is None:
-        return each + _format(result)
+        return rate + _format(result)
     if result["accelerators"] == 1 or result["result_unit"] in TIMES:
         plural = "" if result["accelerators"] == 1 else "s"
         accelerators = f"{number(result['accelerators'])} accelerator{plural}"
@@ -260,12 +260,12 @@ def _figure(result: Row) -> str:
             f"{number(result['result'], result['result_unit'])} on {accelerators}{_format(result)}"
         )
     return (
-        f"{each} ({number(result['result'])} on {number(result['accelerators'])}){_format(result)}"
+        f"{rate} ({number(result['result'])} on {number(result['accelerators'])}){_format(result)}"
     )
 
 
 def _token_price(price: Row) -> str:
-    """Write the price of a million tokens, the lengths it is for, and the measured rate."""
+    """Write the price of a million tokens, its input and output length, and the measured rate."""
     basis = price["basis"]
     if price["tokens_per_second"] is not None and price["accelerators"] is not None:
         rate = number(price["tokens_per_second"], "tokens/s")
@@ -273,8 +273,8 @@ def _token_price(price: Row) -> str:
         basis = f"{basis}, {rate} on {number(price['accelerators'])} in {mlperf_round}"
     lengths = f"{number(price['input_tokens'])} tokens in, {number(price['output_tokens'])} out"
     known = price["input_tokens"] is not None and price["output_tokens"] is not None
-    of = f" at {lengths}" if known else ", lengths not known"
-    return f"{price['model']}: {money(price['usd'])}{of} ({basis})"
+    condition = f" at {lengths}" if known else ", lengths not known"
+    return f"{price['model']}: {money(price['usd'])}{condition} ({basis})"
 
 
 def _sources(row: Row) -> list[tuple[str, str]]:
@@ -285,7 +285,7 @@ def _sources(row: Row) -> list[tuple[str, str]]:
 
 
 def render_where_sold(rows: list[dict[str, Any]]) -> RenderableType:
-    """Draw a line for each cloud, and what to do about prices in another currency."""
+    """Draw a line for each cloud, and how to convert prices in other currencies."""
     drawn = table_of(
         rows,
         {
@@ -318,5 +318,6 @@ def _is_not_comparable(row: Row) -> bool:
 
 
 def _native(row: Row) -> str:
-    has_own = row["currency"] not in (None, "USD") and row["on_demand_per_hour"] is not None
-    return f"{money(row['on_demand_per_hour'])} {row['currency']}" if has_own else ""
+    if row["currency"] in (None, "USD") or row["on_demand_per_hour"] is None:
+        return ""
+    return f"{money(row['on_demand_per_hour'])} {row['currency']}"

@@ -1,4 +1,4 @@
-"""A price back to the line of the vendor: ``hwprices explain``, ``cite`` and ``recheck``."""
+"""Trace prices to the vendor's line: ``hwprices explain``, ``cite`` and ``recheck``."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ PurchaseOption = Annotated[
 ]
 
 Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
-SHOWN = 40  # prices: more are to be narrowed down, not to be read
+SHOWN = 40  # prices
 
 
 @filters.add_options("provider")
@@ -60,9 +60,9 @@ def explain(
 ) -> None:
     """Trace a price back to the vendor's line.
 
-    Prints the sum, the parts it is computed from, and what the vendor's page says about each SKU.
-    If several prices match, it lists them with their ids; call it again with one of the ids. --csv
-    gives the parts of one price, or its row where it has none; --json everything.
+    Prints the sum, the parts it is computed from, and the vendor's line for each SKU. If several
+    prices match, it lists them with their ids; call it again with one of the ids. --csv gives the
+    parts of one price, or its row if it has no parts; --json gives everything.
 
     Example:
 
@@ -89,8 +89,8 @@ def explain(
 
 
 def render_prices(prices: pl.DataFrame, top: int) -> Table:
-    """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
-    rest = prices.height - top
+    """Draw the prices of ``explain.find_prices``, one a line, each with its id."""
+    hidden = prices.height - top
     several = prices["provider"].n_unique() > 1
     hint = f"narrow it with {'--provider, ' * several}--region, --os, --purchase-option"
     where = ("provider", "region", "zone") if several else ("region", "zone")
@@ -107,7 +107,7 @@ def render_prices(prices: pl.DataFrame, top: int) -> Table:
         title=f"{prices.height} prices",
         right=["per hour"],
         least=["flags"],
-        caption=f"and {rest} more: {hint}" if rest > 0 else "",
+        caption=f"and {hidden} more: {hint}" if hidden > 0 else "",
     )
 
 
@@ -118,9 +118,9 @@ def _amount(row: Row) -> str:
 
 
 def render_explanation(explanation: Explanation, *, raw: bool = False) -> RenderableType:
-    """Draw one price: the sum, its parts, what it is, and the vendor's lines as tables.
+    """Draw one price: the sum, its parts, its terms, and the vendor's lines.
 
-    ``raw``: show the lines as they are instead.
+    ``raw``: print the lines as the vendor wrote them, instead of as tables.
     """
     price = explanation.price
     total = f"{money(price['effective_hourly'])} {price['currency']}/h" * (
@@ -139,7 +139,7 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
         "flags": ", ".join(price["flags"]),
         "seen": f"{price['observed_at']:%Y-%m-%d %H:%M} UTC" + ", stale" * bool(explanation.stale),
         "at": price["source_url"],
-        "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
+        "valid from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
         "price_id": price["price_id"],
     }
     rows = [(name, Text(fact, overflow="fold")) for name, fact in facts.items() if fact]
@@ -204,7 +204,7 @@ def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
-    """Leave out what the names of JSON values do not need to differ: unitPrice.nanos is nanos."""
+    """Shorten names of JSON values that stay unique: unitPrice.nanos to nanos."""
     short = [name.rpartition(".")[2] for name in names]
     return [
         name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)
@@ -219,7 +219,8 @@ Words = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["text", "markdown", "json", "bibtex"], typer.Option("--format", help="How to write it.")
+    Literal["text", "markdown", "json", "bibtex"],
+    typer.Option("--format", help="Format of the citation."),
 ]
 
 
@@ -228,8 +229,8 @@ Format = Annotated[
 def cite(*, words: Words, options: filters.Options, as_: Format = "text") -> None:
     """Cite a price in one line, with SKU, page and release.
 
-    Of several prices that match, the cheapest is cited. The last word of the line is what
-    `hwprices cite recheck` takes.
+    If several prices match, it cites the cheapest. `hwprices cite recheck` takes the last word of
+    the line.
 
     Example:
 
@@ -255,12 +256,12 @@ Live = Annotated[
     bool,
     typer.Option(
         "--live",
-        help="Ask the vendor now, for the page that holds the price. For AWS that is the whole"
-        " price list of a region.",
+        help="Download the vendor's current page with the price; for AWS the complete price list"
+        " of a region.",
     ),
 ]
 
-MOST_BYTES = 16 << 20  # A longer file is refused: 16 MB are some 20,000 citations
+MAX_BYTES = 16 << 20  # about 20,000 citations
 
 
 @shares("root", "version", "json")
@@ -269,9 +270,8 @@ def recheck(citations: Citations, live: Live = False) -> None:
 
     Compares with a later release of the same dataset, or with the vendor (--live). Prints one line
     for each citation: SAME, MOVED (the vendor changed it), GONE (no longer sold), RESTATED (we
-    corrected our reading), UNREACHABLE, or ALTERED (not the citation that was written). Exit
-    status: 0 all the same, 1 something moved, is gone or restated, 2 something could not be
-    checked.
+    corrected our reading), UNREACHABLE, or ALTERED (somebody changed the citation). Exit status: 0
+    if all are the same, 1 if one moved, is gone or was restated, 2 if one could not be checked.
 
     Example:
 
@@ -282,7 +282,7 @@ def recheck(citations: Citations, live: Live = False) -> None:
     dataset = open_dataset()
     answers = dataset.recheck(*map(_text, citations))
     if live:
-        answers = [_of_vendor(dataset, answer) for answer in answers]
+        answers = [_recheck_live(dataset, answer) for answer in answers]
     if call().as_json:
         print_json([answer.to_dict() for answer in answers])
     else:
@@ -291,37 +291,37 @@ def recheck(citations: Citations, live: Live = False) -> None:
     raise typer.Exit(max(EXIT_STATUS[answer.status] for answer in answers))
 
 
-def _of_vendor(dataset: "Dataset", answer: "Recheck") -> "Recheck":
-    """Ask the vendor for the price of an answer; what is fetched is printed on stderr."""
+def _recheck_live(dataset: "Dataset", answer: "Recheck") -> "Recheck":
+    """Ask the vendor for the price of an answer; progress is printed on stderr."""
     from hwprices.publish import reproduce
-    from hwprices.read.citation import of_vendor, place_of
+    from hwprices.read.citation import compare_live, find_source
     from hwprices.settings import load
 
-    place = place_of(dataset, answer.reference.price_id)
+    place = find_source(dataset, answer.reference.price_id)
     if answer.status == "ALTERED" or place is None:
         return answer
     sought = reproduce.SoughtPrice(**place)
     try:
-        now = reproduce.ask(
+        current = reproduce.ask(
             dataset.store, dataset.release, sought, load(), lambda line: typer.echo(line, err=True)
         )
     except HwpricesError as error:
         return replace(answer, status="UNREACHABLE", release="live", amount=None, reason=str(error))
-    return of_vendor(answer, now.amount, now.re_read, now.at)
+    return compare_live(answer, current.amount, current.re_read, current.at)
 
 
 def _text(citation: str) -> str:
     """Return the content of a file, or the citation itself."""
     if citation == "-":
-        return typer.get_text_stream("stdin").read(MOST_BYTES)
+        return typer.get_text_stream("stdin").read(MAX_BYTES)
     path = Path(citation)
     try:
         if not path.is_file():
             return citation
-        if path.stat().st_size > MOST_BYTES:
-            raise HwpricesError(f"{path} is longer than {MOST_BYTES:,} bytes", "Split it.")
+        if path.stat().st_size > MAX_BYTES:
+            raise HwpricesError(f"{path} is longer than {MAX_BYTES:,} bytes", "Split it.")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise HwpricesError(f"{path} is not text", "Name a file with citations.") from None
-    except OSError:  # a line is too long for the name of a file
+    except OSError:  # a citation may be too long for a file name
         return citation

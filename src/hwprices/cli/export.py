@@ -14,7 +14,7 @@ Target = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="Its suffix is the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
+        help="Its suffix sets the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
         "folder with an Iceberg catalog over the release's own files. With --as: a new folder.",
     ),
 ]
@@ -24,13 +24,13 @@ Tables = Annotated[
     typer.Option(
         "--table",
         help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is the "
-        "price list in the names of FOCUS. Default: offers; for the last two all.",
+        "price list with FOCUS column names. Default: offers; all for .duckdb and .iceberg.",
     ),
 ]
 
 AllColumns = Annotated[
     bool,
-    typer.Option(help="Offers in Excel with all columns, not only the 25 that most people need."),
+    typer.Option(help="Offers in Excel with all columns, not only the 25 most used."),
 ]
 
 TOOLS = ("gpuhunt", "skypilot", "opencost", "karpenter")
@@ -60,13 +60,13 @@ def export(
 ) -> None:
     """Write tables as CSV, JSON, Parquet, Excel or DuckDB, or prices as files of other tools.
 
-    Texts that a spreadsheet would run as a formula get an apostrophe in CSV, and are plain texts in
-    Excel. With --overlays the table prices has own discounts applied, the list price beside them.
-    Other tables with prices are refused then; a whole .duckdb has them with list prices. Excel and
-    Iceberg need hwprices[export].
+    Text that a spreadsheet would run as a formula gets an apostrophe in CSV, and is plain text in
+    Excel. With --overlays the table prices has your discounts applied, and the list price beside
+    them. Other tables with prices cannot be exported then, except in a complete .duckdb, where they
+    have list prices. Excel and Iceberg need hwprices[export].
 
-    With --as the prices that the other tool cannot hold are counted on the screen, and by provider
-    in left-out.csv beside its files.
+    With --as, the prices that the other tool cannot represent are counted on the screen, and by
+    provider in left-out.csv beside its files.
 
     Example:
 
@@ -99,7 +99,7 @@ def export(
 
 
 def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> None:
-    """Write the files of another tool, and print what it cannot hold."""
+    """Write the files of another tool, and count the prices that it cannot represent."""
     from hwprices.read.export.tools import LEFT_OUT, reasons
 
     catalog = dataset.export_as(tool, folder, **options)
@@ -122,9 +122,9 @@ Out = Annotated[Path, typer.Option(help="The folder to write into.")]
 def report(out: Out = Path("report")) -> None:
     """Write a release as pages for a browser.
 
-    They need no server and no network. Open index.html in the folder: offers to filter and compare,
-    accelerators side by side, charts.
-    The folder can be copied, mailed, or put on any web server.
+    The pages need no server and no network. Open index.html in the folder: offers to filter and
+    compare, accelerators side by side, charts. The folder can be copied, mailed, or put on any web
+    server.
 
     Example:
 

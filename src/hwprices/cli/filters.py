@@ -23,18 +23,19 @@ from hwprices.storage.store import Store
 MAX_OFFERED = 50  # a longer list does not help
 
 Completer = Callable[[typer.Context, str], list[str]]
-"""What typer calls with the beginning of a name."""
+"""Called by typer with the beginning of a name."""
 
 
 def _completer(names: Callable[[Dataset], Iterable[str]]) -> Completer:
-    """Complete names that the dataset has. Without a dataset nothing is offered, silently."""
+    """Complete names from the dataset; offer nothing if there is no dataset."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         with contextlib.suppress(HwpricesError, OSError):
             start = incomplete.lower()
             root = ctx.params.get("root") or default_root()
             dataset = Dataset(Store(resolve(root)), LATEST)
-            return sorted({n for n in names(dataset) if n.lower().startswith(start)})[:MAX_OFFERED]
+            matches = {name for name in names(dataset) if name.lower().startswith(start)}
+            return sorted(matches)[:MAX_OFFERED]
         return []
 
     return complete
@@ -71,17 +72,17 @@ COMPLETERS = {
     "region": regions,
     "option": _completer(lambda _: [*PURCHASE_OPTIONS, "commitment"]),
 }
-"""What the shell completes for an option."""
+"""Shell completion by option."""
 
 PANEL = "Machines to buy"
 
 LifetimeYears = Annotated[
-    float, typer.Option(help="Years that the machine is used.", rich_help_panel=PANEL)
+    float, typer.Option(help="Years for which the machine is used.", rich_help_panel=PANEL)
 ]
 Utilisation = Annotated[
     float,
     typer.Option(
-        help="Share of all hours in which a machine that one owns works, 0 to 1.",
+        help="Share of all hours in which an owned machine is in use, 0 to 1.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -91,7 +92,8 @@ UsdPerKwh = Annotated[
 Pue = Annotated[
     float,
     typer.Option(
-        help="Energy of the building over that of the machine; 1 for a desk.", rich_help_panel=PANEL
+        help="Power usage effectiveness of the building: 1 for a machine on a desk.",
+        rich_help_panel=PANEL,
     ),
 ]
 Grid = Annotated[
@@ -115,14 +117,14 @@ OverlayFile = Annotated[
     typer.Option(
         "--overlays",
         envvar="HWPRICES_OVERLAYS",
-        help="Own discounts: a YAML file of rules (docs/overlays.md).",
+        help="Your own discounts: a YAML file of rules (docs/overlays.md).",
     ),
 ]
 
 Options = Mapping[str, Any]  # Values of shared options, as keywords of ``Dataset.find``
 PURCHASE = ("option", "os", "software", "license", "tenancy")
 MACHINE = ("accelerator", "accelerator_memory", "vcpus", "memory", "type")
-SECOND_NAMES = {"accelerator": ["gpu"], "option": ["purchase_option"]}  # Further names of options
+ALIASES = {"accelerator": ["gpu"], "option": ["purchase_option"]}
 SEVERAL = "Several with commas, or with the option again."
 
 
@@ -132,16 +134,16 @@ def takes_several(name: str) -> bool:
 
 
 def _option(name: str) -> inspect.Parameter:
-    """Make the option of the command line that ``read.find.options`` declares.
+    """Make the command-line option for an option of ``read.find.options``.
 
-    Typer collects every value, also of an option with one: a second one is not lost.
+    Typer collects every value, so that ``_value`` can reject a second one.
     """
     about = OPTIONS[name][1]
     several = takes_several(name)
     is_flag = bool in get_args(OPTIONS[name][0])
     metavar = "CURRENCY=USD" if name == "usd_per" else None if several or is_flag else "<str>"
     option = typer.Option(
-        *(f"--{each.replace('_', '-')}" for each in (name, *SECOND_NAMES.get(name, ()))),
+        *(f"--{each.replace('_', '-')}" for each in (name, *ALIASES.get(name, ()))),
         help=f"{about.help} {SEVERAL}" if several else about.help,
         metavar=metavar,
         autocompletion=COMPLETERS.get(name),
@@ -156,11 +158,10 @@ def _option(name: str) -> inspect.Parameter:
 def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add options of ``read.find.options`` to a command, which gets their values as ``options``.
 
-    They are listed in its help where its parameter ``options`` is. Typer makes the options of a
-    command from its signature.
+    Its help lists them at the position of the parameter ``options``.
 
     Raises:
-        HwpricesError: an option with one value has two.
+        HwpricesError: an option that takes one value was given several times.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -169,13 +170,14 @@ def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
             options = {name: _value(name, values.pop(name)) for name in names}
             command(**values, options=options)
 
-        own = inspect.signature(command)
+        signature = inspect.signature(command)
         parameters = [
             parameter
-            for each in own.parameters.values()
+            for each in signature.parameters.values()
             for parameter in (map(_option, names) if each.name == "options" else [each])
         ]
-        run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        # typer makes the options of a command from its signature
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return run
 
     return with_options

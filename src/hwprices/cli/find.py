@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from typing import Annotated, Any
 
 import polars as pl
@@ -42,10 +43,10 @@ def find(
 ) -> None:
     """Find offers by words or options.
 
-    Say it in words, with options, or both: then both must hold. Words also name software, license
-    and tenancy: sql_web, byol, dedicated, "any tenancy". Prints one line for each price, the
-    cheapest first; of Linux on shared hardware unless another system or tenancy is requested. Says
-    why, if there is nothing: not sold, or not in this release.
+    Use words, options, or both; offers must then match both. Words also name software, license and
+    tenancy: sql_web, byol, dedicated, "any tenancy". Prints one line for each price, the cheapest
+    first; of Linux on shared hardware unless you name another system or tenancy. If nothing
+    matches, it states why: not sold, or not in this release.
 
     Example:
 
@@ -81,23 +82,23 @@ def find(
 
 FIRST_HEADINGS = ["GPUs", "machine", "cloud", "option", "region", "vCPU", "GiB"]
 LEAST_OF_OFFER = ["GiB", "vCPU", "rule", "list", "region"]
-"""Headings left out in a narrow terminal, unless the offers are sorted by one of them."""
+"""Headings hidden in a narrow terminal, unless the offers are sorted by them."""
 
 SIZE = re.compile(r"-\d+gb$")  # The memory at the end of an accelerator's id
 
 MARKS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Digits of the marks behind prices, which are explained below the table."""
 
-SORTED_BY = {"vcpus": "vCPU", "memory_gib": "GiB"}  # Column of an answer: the heading that shows it
+SORTED_BY = {"vcpus": "vCPU", "memory_gib": "GiB"}  # Heading of a column of the answer
 
-OWN_HEADINGS = {
+SORT_HEADINGS = {
     "accelerator_memory_gib": "accelerator GiB",
     "local_disk_gib": "disk GiB",
     "network_gbps_max": "Gbit/s",
     "gco2e_per_hour": "gCO2e/h",
     "usd_per_vcpu_hour": "USD/vCPU",
 }
-"""Column that offers may be sorted by and that is shown only then: its heading."""
+"""Headings of the columns that are shown only if the offers are sorted by them."""
 
 
 def devices(row: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -117,13 +118,13 @@ def render_offers(
     sort: str = "price",
     per: str = "hour",
 ) -> RenderableType:
-    """Draw offers, the best first. ``hint`` is a command to copy; prices are for a time ``per``."""
+    """Draw offers, the best first. ``hint`` is a command to copy; ``per`` is the time of prices."""
     shown = answer.rows.head(limit or SCREENFUL)
     parts: list[RenderableType] = []
     if shown.height:
         name = sort.strip().replace("-", "_").lower()
         parts.append(_offers(shown, answer, SORTABLE.get(name, name), per))
-    notes = answer.notes[len(answer.currencies) :]  # those are in the title
+    notes = answer.notes[len(answer.currencies) :]  # the title has the notes on currencies
     parts += [Text(note, "yellow" if not shown.height else "") for note in notes]
     if hint and shown.height:
         line = f"source of the first price: {hint}"
@@ -135,20 +136,21 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
     total = answer.rows.height
     price, each = "USD/h" if per == "hour" else f"USD/{per}", "per GPU"
     headings = [price, each, *FIRST_HEADINGS]
-    if sorted_by in OWN_HEADINGS:
-        headings.insert(2, OWN_HEADINGS[sorted_by])
+    if sorted_by in SORT_HEADINGS:
+        headings.insert(2, SORT_HEADINGS[sorted_by])
     if "overlay" in shown.columns:
         headings += ["list", "rule"]
     offers = shown.to_dicts()
     remarks = [_remarks(row, answer.sheets) for row in offers]
-    marks = {text: str(n).translate(MARKS) for n, text in enumerate(_distinct(remarks), 1)}
+    distinct = dict.fromkeys(chain.from_iterable(remarks))
+    marks = {text: str(n).translate(MARKS) for n, text in enumerate(distinct, 1)}
     names = _short_names(row["accelerator_id"] for row in offers)
     cells = []
-    for row, said in zip(offers, remarks, strict=True):
+    for row, texts in zip(offers, remarks, strict=True):
         amounts = _amounts(row, HOURS[per])
         cells.append(
             {
-                price: amounts[0] + " ".join(marks[text] for text in said),
+                price: amounts[0] + " ".join(marks[text] for text in texts),
                 each: amounts[1],
                 "list": amounts[2],
                 "GPUs": devices(row, names),
@@ -163,7 +165,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
         headings,
         [[row[heading] for heading in headings] for row in cells],
         title="; ".join([counted(total, "offer"), *answer.currencies]),
-        right=[price, each, "vCPU", "GiB", "list", *OWN_HEADINGS.values()],
+        right=[price, each, "vCPU", "GiB", "list", *SORT_HEADINGS.values()],
         caption="\n".join(captions),
         least=[h for h in LEAST_OF_OFFER if h != SORTED_BY.get(sorted_by)],
         breaks_for=["region"],
@@ -171,44 +173,44 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
 
 
 def _remarks(row: Mapping[str, Any], sheets: Collection[str]) -> list[str]:
-    """List what one should know of a price: its flags, and since when it is stale."""
+    """List the flags of a price, and the day it was last seen if it is stale."""
     remarks = [codes(flag) for flag in row["flags"]]
     if row["stale"] and row["provider"] not in sheets:
         remarks.append(f"stale: {row['observed_at']:%Y-%m-%d}")
     return remarks
 
 
-def _distinct(remarks: Iterable[Iterable[str]]) -> Iterable[str]:
-    return dict.fromkeys(text for said in remarks for text in said)
-
-
 def _short_names(ids: Iterable[str | None]) -> dict[str, str]:
-    """Shorten names of accelerators: no memory, unless two of them differ only in it."""
-    known = {key for key in ids if key}
-    bases = Counter(SIZE.sub("", key) for key in known)
-    return {key: SIZE.sub("", key) for key in known if bases[SIZE.sub("", key)] == 1}
+    """Shorten ids of accelerators: leave out the memory unless two differ only in it."""
+    short = {key: SIZE.sub("", key) for key in ids if key}
+    count = Counter(short.values())
+    return {key: name for key, name in short.items() if count[name] == 1}
 
 
 def _amounts(row: Mapping[str, Any], hours: int) -> tuple[str, str, str]:
-    """Write the price, that of one accelerator and the list price, for a time.
+    """Write for a time the price, the price of one accelerator and the list price.
 
-    In USD where there is a rate, else in the row's own currency.
+    In USD if there is a rate, else in the row's currency.
     """
     has_rate = row["usd_per_hour"] is not None
-    now = row["usd_per_hour" if has_rate else "effective_hourly"] * hours
+    price = row["usd_per_hour" if has_rate else "effective_hourly"] * hours
     count = row["accelerator_count"]
-    own = {
+    shown = {
         "currency": "USD" if has_rate else row["currency"],
-        "now": now,
-        "each": now / Decimal(count) if count else None,
+        "price": price,
+        "per_gpu": price / Decimal(count) if count else None,
     }
-    listed = {**row, "now": row["list_effective_hourly"] * hours} if row.get("overlay") else None
-    return amount(own, "now"), amount(own, "each"), amount(listed, "now") if listed else ""
+    listed = {**row, "price": row["list_effective_hourly"] * hours} if row.get("overlay") else None
+    return (
+        amount(shown, "price"),
+        amount(shown, "per_gpu"),
+        amount(listed, "price") if listed else "",
+    )
 
 
 def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
-    """Write what else there is to say of an offer, by heading."""
-    own = row.get(sorted_by) if sorted_by in OWN_HEADINGS else None
+    """Write the other cells of an offer, by heading."""
+    figure = row.get(sorted_by) if sorted_by in SORT_HEADINGS else None
     return {
         "machine": row["instance_type"],
         "cloud": row["provider"],
@@ -217,5 +219,7 @@ def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
         "vCPU": number(row["vcpus"]),
         "GiB": number(row["memory_gib"]),
         "rule": row.get("overlay") or "",
-        OWN_HEADINGS.get(sorted_by, ""): money(own) if isinstance(own, Decimal) else number(own),
+        SORT_HEADINGS.get(sorted_by, ""): (
+            money(figure) if isinstance(figure, Decimal) else number(figure)
+        ),
     }

@@ -1,8 +1,8 @@
-"""Prices of the past: ``hwprices history`` shows them, ``hwprices admin backfill`` fetches them."""
+"""Past prices: ``hwprices history`` shows them, ``hwprices admin backfill`` fetches them."""
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_frame, shares
-from hwprices.cli.tables import codes, cut, listing, money, number, rest
+from hwprices.cli.tables import codes, count_hidden, cut, listing, money, number
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read import past
 from hwprices.read.find import words
@@ -29,25 +29,25 @@ Rebuild = Annotated[
     bool,
     typer.Option(
         "--rebuild",
-        help="Make the history again from all kept releases, and compare it with what is there.",
+        help="Rebuild the history from all kept releases, and compare it with the stored one.",
     ),
 ]
 
-SHOWN = 10  # purchase options, a table that is read at a glance
+SHOWN = 10  # purchase options or intervals on a screen
 
 
 @filters.add_options("region", "os")
 def history(
     *, words: filters.Words = None, options: filters.Options, rebuild: Rebuild = False
 ) -> None:
-    """Show what a machine type or accelerator cost, and when.
+    """Show past prices of a machine type or accelerator.
 
-    Takes words and options as find does: a machine type, a family or an accelerator, and where, how
-    and with which system. Prints every price it had with the time in which it was valid, and a
-    small chart in a terminal; of an accelerator the cheapest hour. Says which changes are
-    corrections of ours, since when something is no longer sold or was not collected, and when its
-    vendor stated a shortage. Types that are gone are found too. --json and --csv have every
-    tenancy, software and license.
+    Takes words and options as find does: a machine type, a family or an accelerator, and a region,
+    purchase option and operating system. Prints every price and the time in which it was valid, or
+    for an accelerator its cheapest hour; in a terminal also a small chart. States which changes are
+    our own corrections, when something was no longer sold or not collected, and when its vendor
+    reported a shortage. Also finds types that are gone. --json and --csv have every tenancy,
+    software and license.
 
     Example:
 
@@ -71,19 +71,19 @@ def history(
         )
     moves = spot_moves(dataset, answer.rows.filter(purchase_option="spot"))
     limit = call().limit or SHOWN
-    print_lines(of_answer(answer, moves, width=screen_width(), chart=is_screen(), limit=limit))
+    print_lines(history_lines(answer, moves, width=screen_width(), chart=is_screen(), limit=limit))
     titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-    print_lines(of_shortages(past.shortages(dataset, answer.rows), titles, limit=limit))
+    print_lines(shortage_lines(past.shortages(dataset, answer.rows), titles, limit=limit))
 
 
 def is_screen() -> bool:
-    """Return whether a person looks at the output: in a pipe it is plain."""
+    """Check whether the output is a terminal that can draw charts."""
     encoding = (sys.stdout.encoding or "").lower()
     return sys.stdout.isatty() and encoding.startswith("utf")
 
 
 def screen_width() -> int:
-    """Count the columns of the screen; in a pipe lines are as long as they are."""
+    """Return the columns of the terminal; in a pipe lines are not cut."""
     return shutil.get_terminal_size().columns if is_screen() else 10_000
 
 
@@ -94,20 +94,20 @@ def print_lines(lines: list[str]) -> None:
 
 
 def _rebuild(place: str) -> None:
-    """Make the histories again, print what differs, and end with 1 if anything does."""
+    """Rebuild the histories, print what differs, and exit with 1 if anything does."""
     from hwprices.publish.history import differences, rebuild
 
     store = Store(place)
-    made = rebuild(store)
+    histories = rebuild(store)
     faults = [
-        f"{one.release.version}: {key} comes out differently"
-        for one in made
-        for key in differences(store, one)
+        f"{history.release.version}: {key} comes out differently"
+        for history in histories
+        for key in differences(store, history)
     ]
     print_lines(faults)
     if faults:
         raise typer.Exit(1)
-    typer.echo(f"the history of {len(made)} releases comes out byte for byte as it is")
+    typer.echo(f"the history of {len(histories)} releases comes out byte for byte as it is")
 
 
 SERIES = [
@@ -129,19 +129,16 @@ REASONS = {
 
 STATES = {"not_collected": "not collected since", "refused": "refused since"}
 
-
-MIN_CHART, MAX_CHART = 10, 60
-
-
-A_DAY = timedelta(days=1)  # A chart of less has nothing to show
-AFTER = 20  # A chart goes on for a twentieth of the time after the last change
+MIN_CHART, MAX_CHART = 10, 60  # columns
+MIN_CHART_TIME = timedelta(days=1)  # no chart of a shorter history
+CHART_MARGIN = 1 / 20  # a chart continues past the last change for this share of the time
 BARS = "▁▂▃▄▅▆▇█"
 NOTHING = "·"
 
 
 @dataclass(frozen=True)
 class Span:
-    """A value, None if unknown, and the time in which it held; ``end`` is None while it does."""
+    """A value, None if unknown, and the time in which it held; ``end`` is None if it still does."""
 
     start: datetime
     end: datetime | None
@@ -151,8 +148,8 @@ class Span:
 def steps(spans: Iterable[Span], begin: datetime, end: datetime, width: int) -> str:
     """Draw spans as a line of ``width`` characters from ``begin`` to ``end``.
 
-    Each character is the value that held last in its piece of time, a dot where there was none. The
-    lowest value has the lowest bar, unless all are the same.
+    Each character is the last value in its share of the time, a dot if there was none. The lowest
+    value has the lowest bar; if all are equal, the bar has half the height.
 
     >>> from datetime import UTC
     >>> day = [datetime(2026, 10, number, tzinfo=UTC) for number in range(1, 5)]
@@ -166,11 +163,10 @@ def steps(spans: Iterable[Span], begin: datetime, end: datetime, width: int) -> 
     line = ""
     for index in range(width):
         since, until = begin + piece * index, begin + piece * (index + 1)
-        began = (span for span in listed if span.start < until)
-        at = [span for span in began if span.end is None or span.end > since]
-        line += _bar(
-            at[-1].value if at else None, min(values, default=None), max(values, default=None)
-        )
+        started = (span for span in listed if span.start < until)
+        spans_here = [span for span in started if span.end is None or span.end > since]
+        last = spans_here[-1].value if spans_here else None
+        line += _bar(last, min(values, default=None), max(values, default=None))
     return line
 
 
@@ -182,54 +178,50 @@ def _bar(value: Decimal | None, low: Decimal | None, high: Decimal | None) -> st
     return BARS[round((value - low) / (high - low) * (len(BARS) - 1))]
 
 
-def of_answer(
+def history_lines(
     answer: PastAnswer, moves: pl.DataFrame, *, width: int, chart: bool, limit: int
 ) -> list[str]:
-    """Write a history: of machines with every interval, of accelerators the cheapest hour.
+    """Write a history: every interval of machines, or the cheapest hour of accelerators.
 
     ``moves`` is what ``spot_moves`` returns.
     """
     is_one_type = answer.rows.select("instance_type").n_unique() == 1
     names_machines = answer.search.machines is not None
     if is_one_type or names_machines or not words.asks_for_accelerators(answer.search):
-        return of_type(answer.rows, moves, width=width, chart=chart, limit=limit)
-    return of_accelerator(answer.rows, width=width, chart=chart, limit=limit)
+        return machine_lines(answer.rows, moves, width=width, chart=chart, limit=limit)
+    return accelerator_lines(answer.rows, width=width, chart=chart, limit=limit)
 
 
-def of_type(
+def machine_lines(
     rows: pl.DataFrame, moves: pl.DataFrame | None = None, *, width: int, chart: bool, limit: int
 ) -> list[str]:
     """Write the history of a machine type or family: one block for each purchase option.
 
     Args:
-        rows: those of ``intervals.answer``.
+        rows: the rows of a ``PastAnswer``.
         moves: what ``spot_moves`` returns.
-        width: columns of the screen.
-        chart: whether to draw a line of blocks.
+        width: columns of the terminal.
+        chart: whether to draw a line of bars.
         limit: how many purchase options; those that changed most often come first.
     """
     rows = rows.with_columns(valid_from=BEGINS)
     lines = [_heading(rows), ""]
     series = rows.partition_by(SERIES, maintain_order=True)
     names = [name for name in ("provider", "instance_type") if rows[name].n_unique() > 1]
-    series.sort(key=lambda one: -one.height)
+    series.sort(key=lambda intervals: -intervals.height)
     begin, end = _begin(rows), _end(rows)
-    for one in series[:limit]:
-        row = one.row(0, named=True)
+    for intervals in series[:limit]:
+        row = intervals.row(0, named=True)
         lines.append("  ".join([*(row[name] for name in names), _place(row)]))
-        spans = [
-            Span(*values)
-            for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
-        ]
-        if chart and end - begin > A_DAY:
-            lines.append(f"  {_chart(spans, begin, end, width - 2)}")
-        shown = [*_move_lines(moves, row["price_id"]), *_interval_lines(one)]
+        if chart and end - begin > MIN_CHART_TIME:
+            lines.append(_chart(intervals, "effective_hourly", begin, end, width))
+        shown = [*_move_lines(moves, row["price_id"]), *_interval_lines(intervals)]
         lines += [cut(f"  {line}", width) for line in shown]
         lines.append("")
-    return [*lines, *rest(len(series), limit, "purchase options")]
+    return [*lines, *count_hidden(len(series), limit, "purchase options")]
 
 
-def of_shortages(rows: pl.DataFrame, titles: Mapping[str, str], *, limit: int) -> list[str]:
+def shortage_lines(rows: pl.DataFrame, titles: Mapping[str, str], *, limit: int) -> list[str]:
     """Write when machines were out of stock, one line for each interval, the newest first.
 
     ``rows`` is what ``past.shortages`` returns, ``titles`` the providers' display names.
@@ -245,7 +237,7 @@ def of_shortages(rows: pl.DataFrame, titles: Mapping[str, str], *, limit: int) -
             else f"and still on {row['observed_at']:%Y-%m-%d}"
         )
         lines.append(f"{place}{machine}: {row['state']} {row['first_seen']:%Y-%m-%d} {until}")
-    return [*lines[:limit], *rest(len(lines), limit, "shortages")]
+    return [*lines[:limit], *count_hidden(len(lines), limit, "shortages")]
 
 
 def _heading(rows: pl.DataFrame) -> str:
@@ -264,21 +256,23 @@ def _heading(rows: pl.DataFrame) -> str:
 
 
 def _begin(rows: pl.DataFrame) -> datetime:
-    """Find the day on which the first of the prices was seen."""
+
     times: list[datetime] = rows["valid_from"].to_list()
     return min(times)
 
 
 def _end(rows: pl.DataFrame) -> datetime:
-    """Find the end of the time to draw: a little after the last change, so that it is seen."""
+    """Return the end of a chart: a little after the last change, so that it is visible."""
     times = [rows["valid_from"].max(), rows["valid_to"].max(), rows["observed_last"].max()]
     last = max(time for time in times if isinstance(time, datetime))
-    return last + (last - _begin(rows)) / AFTER
+    return last + (last - _begin(rows)) * CHART_MARGIN
 
 
-def _chart(spans: Sequence[Span], begin: Any, end: datetime, width: int) -> str:
-    room = max(MIN_CHART, min(MAX_CHART, width))
-    return steps(spans, begin, end, room)
+def _chart(intervals: pl.DataFrame, value: str, begin: datetime, end: datetime, width: int) -> str:
+    """Draw the column ``value``, indented by two."""
+    rows = intervals.select("valid_from", "valid_to", value).iter_rows()
+    room = max(MIN_CHART, min(MAX_CHART, width - 2))
+    return f"  {steps((Span(*row) for row in rows), begin, end, room)}"
 
 
 def _place(row: Mapping[str, Any]) -> str:
@@ -290,8 +284,9 @@ def _place(row: Mapping[str, Any]) -> str:
 
 
 def _move_lines(moves: pl.DataFrame | None, price_id: str) -> Iterator[str]:
-    own = [] if moves is None else moves.filter(price_id=price_id).to_dicts()
-    for row in (one for one in own if one["spot_days"] >= 1):
+    if moves is None:
+        return
+    for row in moves.filter(pl.col("spot_days") >= 1, price_id=price_id).to_dicts():
         yield (
             f"last {counted(round(row['spot_days']), 'day')}: {money(row['spot_low'])} to"
             f" {money(row['spot_high'])}, {spot_words(row)}"
@@ -301,9 +296,8 @@ def _move_lines(moves: pl.DataFrame | None, price_id: str) -> Iterator[str]:
 def _interval_lines(rows: pl.DataFrame) -> Iterator[str]:
     before = None
     ordered = rows.sort("valid_from")
-    if (
-        "hourly_low" in rows.columns and ordered["hourly_low"].count() and ordered.height > SHOWN
-    ):  # means of days
+    has_daily_means = "hourly_low" in rows.columns and ordered["hourly_low"].count() > 0
+    if has_daily_means and ordered.height > SHOWN:
         earlier = ordered.height - SHOWN
         yield f"… {counted(earlier, 'earlier price')}, see --json"
         ordered = ordered.tail(SHOWN)
@@ -324,7 +318,7 @@ def _interval_lines(rows: pl.DataFrame) -> Iterator[str]:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Write whether the vendor's past lists have the price, or releases observed it."""
+    """Write whether a price comes from the vendor's past lists, or was observed by a release."""
     if not str(row["collection_unit"]).startswith(PAST):
         return "observed"
     if row["basis"] == "recomposed":
@@ -333,7 +327,7 @@ def _source(row: Mapping[str, Any]) -> str:
 
 
 def _reason(row: Mapping[str, Any], has_past: bool) -> str:
-    """Write what is to know of an interval; ``has_past``: some of the others are backfilled."""
+    """Write remarks on an interval; ``has_past``: some intervals of its price are backfilled."""
     source = _source(row) if has_past else ""
     begun = REASONS.get(row["start_reason"], row["start_reason"])
     ended = "no longer sold" if row["end_reason"] == "removed" else ""
@@ -343,52 +337,48 @@ def _reason(row: Mapping[str, Any], has_past: bool) -> str:
     return "; ".join(text for text in (source, begun, ended, missing, flag) if text)
 
 
-def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
-    """Write what one accelerator cost at least: one block for each provider and option."""
+def accelerator_lines(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write the lowest price of one accelerator: one block for each provider and option."""
     rows = rows.with_columns(valid_from=BEGINS)
     devices = listing(rows["accelerator_id"].drop_nulls().unique().sort().to_list())
     since = f"{_begin(rows):%Y-%m-%d}"
     lines = [f"{devices}: cheapest hour of one accelerator since {since}", ""]
-    spans = cheapest(rows)
-    series = spans.partition_by(BY, maintain_order=True)
+    series = cheapest(rows).partition_by(BY, maintain_order=True)
     begin, end = _begin(rows), _end(rows)
-    for one in series[:limit]:
-        row = one.row(0, named=True)
+    for intervals in series[:limit]:
+        row = intervals.row(0, named=True)
         term = f"  {row['term_months'] // 12} y" if row["term_months"] else ""
         option = codes(row["purchase_option"])
         lines.append(f"{row['provider']}  {option}{term}  {row['currency']}")
-        columns = one.select("valid_from", "valid_to", "per_accelerator_hour").iter_rows()
-        if chart and end - begin > A_DAY:
-            lines.append(
-                f"  {_chart([Span(*values) for values in columns], begin, end, width - 2)}"
-            )
-        for span in one.iter_rows(named=True):
+        if chart and end - begin > MIN_CHART_TIME:
+            lines.append(_chart(intervals, "per_accelerator_hour", begin, end, width))
+        for span in intervals.iter_rows(named=True):
             until = f"{span['valid_to']:%Y-%m-%d}" if span["valid_to"] else "now       "
             amount = money(span["per_accelerator_hour"])
             where = f"{span['instance_type']} in {span['region']}"
             line = f"  {span['valid_from']:%Y-%m-%d} to {until}  {amount:>10}  {where}"
             lines.append(cut(line, width))
         lines.append("")
-    lines += rest(len(series), limit, "providers and options")
+    lines += count_hidden(len(series), limit, "providers and options")
     placeholders = rows.filter("placeholder")["price_id"].n_unique()
     return [*lines, *([placeholders_left_out(placeholders)] if placeholders else [])]
 
 
 Vendor = Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws or gcp.")]
-Since = Annotated[str, typer.Option(help="From this day on: 2024-01-01.")]
-Until = Annotated[str, typer.Option(help="Until this day; without it until today.")]
+Since = Annotated[str, typer.Option(help="First day: 2024-01-01.")]
+Until = Annotated[str, typer.Option(help="Last day. Default: today.")]
 Every = Annotated[
     Literal["month", "quarter", "year"],
     typer.Option(
-        help="How many price lists: the first of each month, quarter or year. Spot: every day."
+        help="Fetch the first price list of each month, quarter or year. Spot: every day."
     ),
 ]
 Region = Annotated[
     list[str] | None,
-    typer.Option(help="Only this region; may be repeated. Without it all of the last run."),
+    typer.Option(help="Only this region; may be repeated. Default: all of the last run."),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say how much it would download, and download nothing.")
+    bool, typer.Option("--dry-run", help="Print how much it would download, and stop.")
 ]
 
 
@@ -403,10 +393,10 @@ def backfill(
 ) -> None:
     """Fetch past prices from the vendor itself.
 
-    The next release has them in its history, marked as backfilled; what releases observed stays as
-    it is. AWS keeps a price list for each month from December 2015 on, with savings plans, and 90
-    days of spot prices; Google Cloud the rates of each month. After an interruption, give the same
-    command again: lists that are there are not fetched again. Exit status: 1 if a list was left
+    The next release has them in its history, marked as backfilled; prices that releases observed do
+    not change. AWS keeps a price list for each month from December 2015 on, with savings plans, and
+    90 days of spot prices; Google Cloud keeps the rates of each month. After an interruption, run
+    the same command again: it fetches only the missing lists. Exit status: 1 if a list was left
     out.
 
     Example:
@@ -423,20 +413,20 @@ def backfill(
     if begin >= end:
         raise HwpricesError(f"{since} is not before {until or 'today'}", "Name an earlier day.")
     store = Store(resolve(call().place))
-    with Backfill(store, provider, load()) as made:
-        chosen = made.choose(region or [], begin, end, every)
-        plan = made.estimate(chosen)
+    with Backfill(store, provider, load()) as backfill:
+        chosen = backfill.choose(region or [], begin, end, every)
+        plan = backfill.estimate(chosen)
         size = f"{plan.bytes / 1e9:.2f} GB, {plan.minutes:.0f} minutes at 20 MB/s"
         lines = [f"{counted(plan.lists, 'list')}, {plan.missing:,} to fetch: {size}"]
         if plan.unknown:
             names = listing(plan.unknown)
             lines.append(f"not in the estimate, as no run has fetched it yet: {names}")
-        lines += [f"left out: {note}" for note in made.notes]
+        lines += [f"left out: {note}" for note in backfill.notes]
         for line in lines:
             typer.echo(line, err=not dry_run)
         if dry_run:
             return
-        done = made.run(chosen, lambda line: typer.echo(line, err=True))
+        done = backfill.run(chosen, lambda line: typer.echo(line, err=True))
     for line in done.left_out:
         typer.echo(f"left out: {line}", err=True)
     typer.echo(

@@ -1,4 +1,4 @@
-"""The command ``hwprices price``: everything about the price of one machine type."""
+"""The command ``hwprices price``: the specification and prices of one machine type."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.break_even import spot_words
 from hwprices.read.find.machine import MachineAnswer
-from hwprices.read.find.search import Search, of_prices
+from hwprices.read.find.search import Search, price_conditions
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
@@ -40,14 +40,14 @@ MachineType = Annotated[
     str,
     typer.Argument(
         metavar="TYPE",
-        help="A machine type, without case or the vendor's prefix: g6.xlarge, d4s_v5.",
+        help="A machine type: g6.xlarge, d4s_v5. Case and the vendor's prefix do not matter.",
         autocompletion=filters.machines,
     ),
 ]
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(help="Which prices, as find takes it: europe spot, 1y, windows, dedicated."),
+    typer.Argument(help="Which prices, in the words of find: europe spot, 1y, windows, dedicated."),
 ]
 
 
@@ -64,8 +64,8 @@ def price(
 
     Prints its specification, every purchase option with its cheapest region, and prices by region:
     of shared Linux machines without software unless words or --os name another system. "saving" is
-    against on demand in the same region; "break-even" the share of hours in use from which a
-    commitment costs less. --json and --csv give every price in a row of its own.
+    relative to on demand in the same region; "break-even" is the share of hours in use from which a
+    commitment costs less. --json and --csv give a row for every price.
 
     Example:
 
@@ -82,8 +82,9 @@ def price(
         **options,
     )
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
-    own = answer.rows["instance_type"].to_list()  # the name of the host if it is sold by the host
-    name = quote(own[0] if own else answer.machine.instance_type)
+    # a machine that is only sold by the host has the host's prices
+    priced = answer.rows["instance_type"].to_list()
+    name = quote(priced[0] if priced else answer.machine.instance_type)
     hint = f"hwprices explain {name}{cloud}{root_option(dataset.store.root)}"
     print_frame(
         answer.rows,
@@ -91,7 +92,7 @@ def price(
             answer,
             call().limit,
             hint,
-            every_system=answer.of_system or bool(options["os"]),
+            every_system=answer.names_system or bool(options["os"]),
             per=per,
         ),
         notes=answer.notes,
@@ -106,21 +107,21 @@ def render_machine(
     every_system: bool = True,
     per: str = "hour",
 ) -> RenderableType:
-    """Draw a machine: what it has, every purchase option, and its prices by region.
+    """Draw a machine: its specification, every purchase option, and its prices by region.
 
-    Without ``every_system`` those of shared Linux machines without software, where there are any.
+    Without ``every_system``, only shared Linux machines without software, if there are any.
     """
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
-    known = _in_usd(machines.real_prices(answer.rows))
+    prices = _in_usd(machines.real_prices(answer.rows))
     if answer.is_sheet:
-        known = known.with_columns(stale=False)
-    if known.height:
-        usual = known if every_system else known.filter(of_prices(Search()))
-        drawn = usual if usual.height else known
+        prices = prices.with_columns(stale=False)
+    if prices.height:
+        usual = prices if every_system else prices.filter(price_conditions(Search()))
+        drawn = usual if usual.height else prices
         parts += [_price_ranges(drawn, limit, per), *_matrices(drawn, limit, per)]
-        if drawn.height < known.height:
-            rest = counted(known.height - drawn.height, "price")
-            line = f"not shown: {rest} of other systems, software or tenancy (--os any)"
+        if drawn.height < prices.height:
+            hidden = counted(prices.height - drawn.height, "price")
+            line = f"not shown: {hidden} of other systems, software or tenancy (--os any)"
             parts.append(Text(line))
     if answer.billing.height:
         parts.append(_billing(answer.billing))
@@ -130,17 +131,17 @@ def render_machine(
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
         parts.append(Text(f"{counted(count, 'price')} not known: {why_unknown(reason)}", "yellow"))
-    if hint and known.height:
+    if hint and prices.height:
         parts.append(
             Text(f"source of the first price: {hint}", "dim", no_wrap=True, overflow="ignore")
         )
     return Group(*parts)
 
 
-def _in_usd(known: pl.DataFrame) -> pl.DataFrame:
-    """Return prices in USD where there is a rate; the others stay in their own currency."""
+def _in_usd(prices: pl.DataFrame) -> pl.DataFrame:
+    """Convert prices to USD if there is a rate; the others stay in their currency."""
     has_rate = pl.col("usd_per_hour").is_not_null()
-    return known.with_columns(
+    return prices.with_columns(
         effective_hourly=pl.coalesce("usd_per_hour", "effective_hourly"),
         currency=pl.when(has_rate).then(pl.lit("USD")).otherwise("currency"),
     )
@@ -153,7 +154,7 @@ def _title(answer: MachineAnswer) -> str:
 
 
 def _specification(answer: MachineAnswer) -> str:
-    """Write in a line what a machine has; what it lacks, or is not known of it, is left out."""
+    """Write in a line what a machine has; what it lacks and unknown figures are left out."""
     row = answer.specification
     if row is None:
         return "The release has no specification of it."
@@ -209,12 +210,10 @@ def _group(row: Mapping[str, Any]) -> str:
     return option if option in GROUPS else "other"
 
 
-def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
+def _price_ranges(prices: pl.DataFrame, limit: int | None, per: str) -> Table:
     """Draw the purchase options by groups: on demand, spot, 1 year, 3 years, others."""
-    overlaid = (
-        known.filter(pl.col("overlay").is_not_null()).height if "overlay" in known.columns else 0
-    )
-    ranges = machines.price_ranges(known).to_dicts()
+    overlaid = prices["overlay"].count() if "overlay" in prices.columns else 0
+    ranges = machines.price_ranges(prices).to_dicts()
     ranges.sort(key=lambda row: GROUPS.index(_group(row)))
     shown = ranges[: limit or SCREENFUL]
     periods = list(HOURS) if per == "hour" else [per]
@@ -225,14 +224,14 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
         rows.append(
             {
                 "": group if group != before else "",
-                **{f"per {name}": _for(row, "lowest", HOURS[name]) for name in periods},
-                "up to": _for(row, "highest", HOURS[per])
+                **{f"per {name}": _times(row, "lowest", HOURS[name]) for name in periods},
+                "up to": _times(row, "highest", HOURS[per])
                 if row["highest"] != row["lowest"]
                 else "",
                 "upfront": amount(row, "upfront") if row["upfront"] else "",
                 "saving": f"{row['saving']:.0%}" if row["saving"] and group != GROUPS[0] else "",
                 PAYS_FROM: pays_from(row[BREAK_EVEN]),
-                "option": _how(row, group),
+                "option": _terms(row, group),
                 "cheapest in": row["region"],
                 "regions": str(row["regions"]),
                 "note": "; ".join(filter(None, [*remarks, _moves(row), _stale(row)])),
@@ -302,12 +301,13 @@ def _managed(prices: pl.DataFrame) -> Table:
     )
 
 
-def _for(row: Mapping[str, Any], column: str, hours: int) -> str:
+def _times(row: Mapping[str, Any], column: str, hours: int) -> str:
+    """Write the price of a number of hours."""
     return amount({**row, column: row[column] * hours}, column)
 
 
-def _how(row: Mapping[str, Any], group: str) -> str:
-    """Write what the group does not say: plan, payment, and what is not plain Linux."""
+def _terms(row: Mapping[str, Any], group: str) -> str:
+    """Write the terms that the group does not state: plan, payment, a system other than Linux."""
     bought = purchase(row)
     bought = "" if bought == group else re.sub(r"(?<=\S) \d+y(?=,|$)", "", bought)
     os_name = system(row)
@@ -315,26 +315,26 @@ def _how(row: Mapping[str, Any], group: str) -> str:
 
 
 def _moves(row: Mapping[str, Any]) -> str:
-    """Write how much the spot price moved; nothing of less than a day."""
+    """Write how much the spot price moved; nothing if observed for less than a day."""
     if not row["spot_days"] or row["spot_days"] < 1:
         return ""
     return f"{spot_words(row)} in {counted(round(row['spot_days']), 'day')}"
 
 
 def _stale(row: Mapping[str, Any]) -> str:
-    """Write how many of the prices of a purchase option are stale, and since when."""
+    """Write how many prices of a purchase option are stale, and since when."""
     if not row["stale"]:
         return ""
     share = "" if row["stale"] == row["prices"] else f"{row['stale']} of {row['prices']} "
     return f"{share}stale: {row['stale_since']:%Y-%m-%d}"
 
 
-def _matrices(known: pl.DataFrame, limit: int | None, per: str) -> list[RenderableType]:
-    """Draw the prices by region; in several tables, one for each operating system."""
-    matrix = machines.by_region(known)
+def _matrices(prices: pl.DataFrame, limit: int | None, per: str) -> list[RenderableType]:
+    """Draw the prices by region, in a table for each operating system."""
+    matrix = machines.by_region(prices)
     fresh = {
         (row["region"], row["currency"]): row
-        for row in machines.by_region(known.filter(~pl.col("stale"))).iter_rows(named=True)
+        for row in machines.by_region(prices.filter(~pl.col("stale"))).iter_rows(named=True)
     }
     purchases = [name for name in matrix.columns if name not in ("region", "currency")]
     systems = list(dict.fromkeys(name.split(" ")[0] for name in purchases))
@@ -352,7 +352,7 @@ def _matrices(known: pl.DataFrame, limit: int | None, per: str) -> list[Renderab
 
 
 def _importance(name: str) -> tuple[int, str]:
-    """Sort columns of the prices by region as the purchase options are: those of GROUPS first."""
+    """Return the sort key of a column of the prices by region, in the order of GROUPS."""
     ends = (" on_demand", " spot", " 1y", " 3y", "")
     return next(rank for rank, end in enumerate(ends) if name.endswith(end)), name
 
@@ -365,11 +365,11 @@ def _matrix(
     limit: int | None,
     per: str,
 ) -> RenderableType:
-    """Draw the prices by region for one system; those that are not ``fresh`` have a star."""
+    """Draw the prices by region for one system; prices that are not in ``fresh`` have a star."""
 
     def cell(row: Mapping[str, Any], name: str) -> str:
         price = fresh.get((row["region"], row["currency"]), {}).get(name)
-        shown = amount(row, name) if row[name] is None else _for(row, name, HOURS[per])
+        shown = amount(row, name) if row[name] is None else _times(row, name, HOURS[per])
         return shown + STALE_MARK * (row[name] is not None and row[name] != price)
 
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
@@ -380,8 +380,8 @@ def _matrix(
         [row["region"], *(cell(row, name) for name in order)] for row in shown.iter_rows(named=True)
     ]
     headings = [codes(name.split(" ", 1)[1]) for name in order]
-    rest = has_any.height - shown.height
-    captions = [f"and {rest} more regions: --limit {has_any.height}"] if rest > 0 else []
+    hidden = has_any.height - shown.height
+    captions = [f"and {hidden} more regions: --limit {has_any.height}"] if hidden else []
     if any(text.endswith(STALE_MARK) for row in rows for text in row[1:]):
         captions.append(STALE_CAPTION)
     return table(

@@ -11,8 +11,8 @@ import typer
 from duckdb import DuckDBPyConnection
 from rich.console import RenderableType
 
-from hwprices.cli.common import call, open_dataset, print_table
-from hwprices.cli.tables import money, table
+from hwprices.cli.common import call, open_dataset
+from hwprices.cli.tables import money, print_table, table
 from hwprices.read.export import cells
 from hwprices.read.export.cells import to_csv, to_json
 from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
@@ -23,8 +23,8 @@ Unsafe = Annotated[
     bool,
     typer.Option(
         "--unsafe",
-        help="Let the query read and write any file of yours, and load extensions from the "
-        "network. For queries of your own over a dataset that you trust.",
+        help="Let the query read and write any of your files, and load extensions from the "
+        "network. Only for your own queries over a dataset that you trust.",
     ),
 ]
 
@@ -35,12 +35,12 @@ Seconds = Annotated[
 Memory = Annotated[
     str,
     typer.Option(
-        "--max-memory", help="Memory that the query may need: 4GB, or 50% of the machine's."
+        "--max-memory", help="Memory that the query may use: 4GB, or 50% of the machine's."
     ),
 ]
 
-MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
-ROWS_AT_ONCE = 10_000  # Rows of --json and --csv that are in memory at the same time
+MAX_ROWS = 200  # shown in a terminal; --json prints all
+BATCH = 10_000  # rows of --json and --csv in memory
 
 
 def query(
@@ -49,12 +49,12 @@ def query(
     max_memory: Memory = "50%",
     unsafe: Unsafe = False,
 ) -> None:
-    """Ask the dataset in SQL.
+    """Query the dataset in SQL.
 
-    Each table of the release is a view: "show tables" lists them, "describe prices" the columns of
-    one. Prints the rows of the result. The query reads these tables only: other files, the network
-    and extensions are refused, and so is writing a file (copy … to) unless --unsafe is given. Times
-    are in UTC.
+    Each table of the release is a view: "show tables" lists them, "describe prices" lists the
+    columns of prices. Prints the rows of the result; times are in UTC. Without --unsafe, a query
+    can read these tables only: it cannot read or write other files (copy … to), use the network or
+    load extensions.
 
     Example:
 
@@ -72,7 +72,7 @@ def query(
             check(connection, sql)
         result = connection.execute(sql)
         if call().for_programs:
-            _print_pieces(result)
+            _print_batches(result)
         else:
             shown = call().limit or MAX_ROWS
             rows = result.fetchmany(shown + 1)
@@ -83,13 +83,13 @@ def _columns(result: "DuckDBPyConnection") -> list[str]:
     return [column[0] for column in result.description or ()]
 
 
-def _print_pieces(result: "DuckDBPyConnection") -> None:
-    """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them."""
+def _print_batches(result: "DuckDBPyConnection") -> None:
+    """Print the rows of a query as JSON or CSV, a batch at a time to bound memory."""
     columns = _columns(result)
     cells.check_names(columns)
-    most, printed = call().limit or sys.maxsize, 0
+    limit, printed = call().limit or sys.maxsize, 0
     while True:
-        rows = result.fetchmany(min(most - printed, ROWS_AT_ONCE))
+        rows = result.fetchmany(min(limit - printed, BATCH))
         if call().as_json:
             array = to_json(
                 [dict(zip(columns, row, strict=True)) for row in rows], indent=1, ascii_only=True
@@ -99,7 +99,7 @@ def _print_pieces(result: "DuckDBPyConnection") -> None:
             text = to_csv(cells.to_frame(columns, rows), header=not printed)
         typer.echo(text, nl=False)
         printed += len(rows)
-        if not rows or printed == most:
+        if not rows or printed == limit:
             break
     if call().as_json:
         typer.echo("\n]" if printed else "]")

@@ -17,7 +17,7 @@ from rich.text import Text
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame, shares
 from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
-from hwprices.cli.tco import NEVER, in_its_life, year
+from hwprices.cli.tco import NEVER, within_lifetime, year
 from hwprices.errors import HwpricesError, install_command
 from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
@@ -480,7 +480,7 @@ def _own(row: dict[str, Any]) -> dict[str, str]:
         each = money(hour / Decimal(repr(accelerators))) if accelerators else ""
         return {"USD/h": money(hour), "$/GPU": each}
     rent, hours = row["rent_usd_per_hour"], row["payback_hours"]
-    pays = NEVER if hours is None else in_its_life(float(f"{hours:.2g}"), DEFAULTS)
+    pays = NEVER if hours is None else within_lifetime(float(f"{hours:.2g}"), DEFAULTS)
     return {
         "USD\nto buy": money(row["purchase_price_usd"]),
         "price\nof": year(row["purchase_price_usd"], row["purchase_price_date"]),

@@ -1,7 +1,7 @@
-"""The command ``hwprices admin refresh``: run the flow here, show its progress and what came of it.
+"""The command ``hwprices admin refresh``: run the flow here, show its progress and its result.
 
-Prefect takes seconds to import and reads its settings then. It is imported only after the flags
-are checked, its environment is set and the person at the screen has been told.
+Prefect takes seconds to import, and reads its settings on import. It is imported only after the
+flags are checked, its environment is set and a message announces the wait.
 """
 
 import os
@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
@@ -21,12 +22,12 @@ from hwprices import flows
 from hwprices.flows import prefect_server
 
 # isort: split
-# The line above sets what polars reads when it is imported.
+# The imports above set environment variables that polars reads on import.
 from hwprices import collect, providers
-from hwprices.cli.common import call, shares
+from hwprices.cli.common import call, print_line, shares
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
-from hwprices.cli.tables import listing, show
+from hwprices.cli.tables import listing, print_table
 from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read.dataset import Dataset
@@ -40,19 +41,22 @@ from hwprices.storage.store import Store
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
 
-SHOWN_WORDS = 5  # New words of a provider that are listed
+SHOWN_WORDS = 5  # New words listed per provider
 
 OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
-"""Exit status. Where two apply, the first of 2, 1, 3, 4."""
+"""Exit statuses. If several apply, the first of 2, 1, 3, 4."""
 
 
 @dataclass(frozen=True)
 class RefreshOutcome:
-    """What a refresh came to: the current release, and one line for each failure.
+    """The result of a refresh.
 
-    ``entries``: the status of each requested provider, as far as that is known. ``new_words``:
-    the words of their vendors that are not known yet. ``strict``: a unit that failed and a new word
-    matter too.
+    Attributes:
+        published: the current release.
+        failures: one line for each failure.
+        entries: the status of each requested provider that has one.
+        new_words: unknown words of their vendors.
+        strict: whether failed units and new words change the exit status.
     """
 
     published: "Published | None" = None
@@ -63,7 +67,7 @@ class RefreshOutcome:
 
     @property
     def exit_status(self) -> int:
-        """The exit status, as the help of the command has it."""
+        """The exit status, as documented in the help of the command."""
         if self.published is None:
             return OK if self.entries and not self.failures else NOTHING_DONE
         if self.failures:
@@ -74,13 +78,13 @@ class RefreshOutcome:
 
     @property
     def incomplete(self) -> list[str]:
-        """The titles of the providers of which units failed or were carried over."""
+        """The titles of the providers with failed or carried-over units."""
         entries = self.entries.items()
         return [e.title or name for name, e in entries if e.units.failed or e.units.carried]
 
     @property
     def strict_reasons(self) -> Iterator[str]:
-        """Why a run that went well otherwise ends with NOT_STRICT."""
+        """The reasons for NOT_STRICT."""
         if self.incomplete:
             names = ", ".join(self.incomplete)
             yield f"--strict: units of {names} failed or were carried over: status 4"
@@ -90,16 +94,14 @@ class RefreshOutcome:
 
     @property
     def notices(self) -> list[str]:
-        """A line for each provider that is incomplete or was skipped; those that failed are not."""
+        """A line for each incomplete or skipped provider; failed ones are in ``failures``."""
+        prefix = {"skipped": "skipped, "}
         return [
-            f"{entry.title or name}: {_skipped(entry)}{entry.reason.removeprefix(f'{name}: ')}"
+            f"{entry.title or name}: {prefix.get(entry.outcome, '')}"
+            f"{entry.reason.removeprefix(f'{name}: ')}"
             for name, entry in self.entries.items()
             if entry.outcome == "skipped" or (entry.outcome == "partial" and entry.prices_fetched)
         ]
-
-
-def _skipped(entry: ProviderStatus) -> str:
-    return "skipped, " if entry.outcome == "skipped" else ""
 
 
 Source = Annotated[
@@ -118,8 +120,8 @@ Providers = Annotated[
 Regions = Annotated[
     list[str] | None,
     typer.Option(
-        help="Only this region; may be given several times. Others stay as they were"
-        " (of GCP, whose catalog is one, they are left out)."
+        help="Only this region; may be given several times. Others stay as they were,"
+        " but are left out for GCP, which has one catalog for all."
     ),
 ]
 
@@ -133,15 +135,14 @@ Kinds = Annotated[
 
 Accept = Annotated[
     list[str] | None,
-    typer.Option(help="Publish a part that the gate holds, after looking at it: aws:p5.48xlarge."),
+    typer.Option(help="Publish a part that the gate held, after a look at it: aws:p5.48xlarge."),
 ]
 
 Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Exit with 4 if a unit failed or has pages of an older run, or a word of a vendor is"
-        " not known yet.",
+        help="Exit with 4 if a unit failed or was carried over, or a vendor uses an unknown word.",
     ),
 ]
 
@@ -157,13 +158,12 @@ def refresh(
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 
-    Settings are flags or environment variables (below). Credentials are found by the vendors'
-    own SDKs.
+    Settings are flags or environment variables (below). The vendors' SDKs find your credentials.
 
     The exit status is 0 when all went well; 1 when a provider failed (the others are published);
-    2 when nothing could be done; 3 when the gate held a provider back (nobody failed); and with
-    --strict 4 when a unit failed or was carried over although its provider is published, or when a
-    vendor has a word, unit or name that is not known yet.
+    2 when nothing could be done; 3 when the gate held a provider back (and none failed); and with
+    --strict 4 when a unit of a published provider failed or was carried over, or when a vendor uses
+    an unknown word, unit or name.
 
     Example:
 
@@ -197,7 +197,7 @@ def refresh(
 
 
 def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]:
-    """Read how the providers fare that were requested; one may have no entry yet."""
+    """Read the status of the requested providers; a new provider may not have one yet."""
     store = Store(root)
     data = store.get(layout.STATUS)
     if data is None:
@@ -228,7 +228,7 @@ def _run_flow(
     accept: list[str] | None,
 ) -> RefreshOutcome:
     """Start Prefect and run the flow; failed providers are part of the outcome."""
-    flows.handle_ending(_end)  # else what this process has started would not be ended
+    flows.handle_ending(_end)  # also ends the processes that this one starts
     console = Console()
     flows.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
@@ -261,14 +261,13 @@ def _run_flow(
 
 
 def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
-    """End the process, because its Prefect server has ended.
+    """Exit because the Prefect server of this process has ended.
 
-    Prefect would try to reach it for minutes, once for each call that fails and each event that is
-    left, and print the events. Pages, tables and releases are whole wherever a run ends
-    (docs/reliability.md).
+    Prefect would retry for minutes, for each failed call and each queued event, and print the
+    events. Pages, tables and releases stay complete wherever a run ends (docs/reliability.md).
     """
     if console.is_terminal:
-        console.show_cursor()  # a progress bar hides it, and leaves its last line open
+        console.show_cursor()  # a progress bar hides it, and does not end its last line
         console.file.write("\n")
     reason = server.last_error() or "it has ended"
     error = HwpricesError(
@@ -283,8 +282,8 @@ def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
 def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") -> RefreshOutcome:
     """Derive the outcome from what the flow raised.
 
-    If Prefect's server could not record how the flow ended, its answer is raised, and what the flow
-    raised is a context of that.
+    If Prefect's server could not record how the flow ended, ``error`` is that failure, and the
+    flow's own error is in its context.
     """
     from hwprices.flows.publish import HeldBackError
     from hwprices.flows.refresh import ProvidersFailedError
@@ -307,31 +306,31 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    """Find what the flow itself raised among the contexts of an error of Prefect's client.
+    """Find the flow's own error in the context of an error of Prefect's client.
 
-    That is an error of ours or, if there is none, the first of all contexts. Returns None if the
-    first is a failed connection to the server or its answer, so that the flow itself raised none.
+    That is a HwpricesError or else the first error of the chain. Returns None if the chain begins
+    with a failed connection to the server or the server's reply: then the flow raised nothing.
     """
     first = error
     while not isinstance(first, HwpricesError) and first.__context__:
         first = first.__context__
-    # httpx's errors have contexts of httpcore, which have those of a socket
+    # the context of httpx's errors is httpcore's, whose context is a socket's
     is_connection = isinstance(first, (ConnectionError, TimeoutError))
     is_client_error = type(first).__module__.startswith(("httpx", "httpcore"))
     return None if first is error or is_connection or is_client_error else first
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)  # as a shell reports a process that a signal has ended
+    raise SystemExit(128 + number)  # as a shell reports a process ended by a signal
 
 
 def _settings_help() -> str:
-    """List the environment variables, the common ones first, then each provider's own.
+    """List the environment variables: the common ones first, then those of each provider.
 
-    One paragraph each, because typer joins the lines of a paragraph.
+    Each is a paragraph, because typer joins the lines of a paragraph.
     """
-    own = [providers.get(name).own_settings for name in providers.names()]
-    variables = [*describe(), *(variable for described in own for variable in described)]
+    of_providers = (providers.get(name).own_settings for name in providers.names())
+    variables = [*describe(), *chain.from_iterable(of_providers)]
     lines = [
         f"{name}: {meaning}" + (f" Default {default}." if default else "")
         for name, default, meaning in variables
@@ -346,9 +345,9 @@ SETTINGS = {"epilog": _settings_help()}
 def print_summary(
     published: "Published", root: str, notices: Sequence[str], *, well: bool = True
 ) -> None:
-    """Print the current release on stdout, headed by what the gate held back and by ``notices``.
+    """Print the current release on stdout, below what the gate held back and ``notices``.
 
-    On stderr comes a line for each check that stopped, with what to do. ``well``: no provider
+    Each check that stopped a provider is a line on stderr, with what to do. ``well``: no provider
     failed.
     """
     dataset = Dataset(Store(root), published.version)
@@ -363,37 +362,36 @@ def print_summary(
     lines = [*held, *notices]
     words = covers.new_words(dataset)
     if words.height:
-        show(render_new_words(words, most=SHOWN_WORDS))
-    show(render_summary(dataset, new=published.new, notices=None if well and not lines else lines))
+        print_table(render_new_words(words, most=SHOWN_WORDS))
+    first = None if well and not lines else lines
+    print_table(render_summary(dataset, new=published.new, notices=first))
     errors = Console(stderr=True)
     for line in _remedies(published):
         errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
 
 
 def new_words(published: "Published", root: str, providers: Collection[str]) -> list[str]:
-    """List the words of vendors that are not known yet, each behind its provider."""
+    """List the unknown words of vendors, each after the name of its provider."""
     rows = covers.new_words(Dataset(Store(root), published.version), providers)
     return [f"{provider} {word}" for provider, word in rows.select("provider", "word").iter_rows()]
 
 
 def print_notices(lines: Iterable[str]) -> None:
-    """Print each line on stdout, without a release whose summary they could head."""
+    """Print notices on stdout when there is no release whose summary could show them."""
     for line in lines:
-        show(Text(escaped(line), "bold yellow"))
+        print_table(Text(escaped(line), "bold yellow"))
 
 
 def print_errors(lines: Iterable[str]) -> None:
     """Print each error as one line on stderr."""
-    errors = Console(stderr=True)
     for line in lines:
-        errors.print(Text.assemble(("error: ", "red"), escaped(line)), soft_wrap=True)
+        print_line("error: ", "red", line)
 
 
 def print_warnings(lines: Iterable[str]) -> None:
     """Print each warning as one line on stderr."""
-    errors = Console(stderr=True)
     for line in lines:
-        errors.print(Text.assemble(("warning: ", "yellow"), escaped(line)), soft_wrap=True)
+        print_line("warning: ", "yellow", line)
 
 
 def _remedies(published: "Published") -> list[str]:

@@ -29,15 +29,12 @@ if TYPE_CHECKING:
     from hwprices.publish.prune import Pruned
 
 
-Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
-
-
 @shares("root", "limit", "json", "csv")
 def releases() -> None:
     """List the releases of a dataset, newest last.
 
-    Prints for each its version, how many prices and offers it has, and for each provider whether
-    its figures are live or from the sample, and fresh or kept from an older release.
+    Prints each version with the number of its prices and offers, and for each provider whether the
+    figures are live or from the sample, and fresh or kept from an older release.
 
     Example:
 
@@ -55,7 +52,7 @@ def releases() -> None:
     print_frame(as_frame(newest), lambda _: render_releases(newest))
 
 
-Entry = Mapping[str, Any]  # A release as ``read.releases.releases`` describes it
+Entry = Mapping[str, Any]  # A release as ``versions.releases`` describes it
 
 
 def as_frame(entries: Sequence[Entry]) -> pl.DataFrame:
@@ -91,7 +88,7 @@ def render_releases(entries: Sequence[Entry]) -> Table:
 
 
 def _providers(entry: Entry) -> str:
-    """List the providers by where their figures are from: ``sample, fresh: aws, gcp``."""
+    """List the providers by the origin of their figures: ``sample, fresh: aws, gcp``."""
     by_state: dict[str, list[str]] = {}
     for name, state in entry["providers"].items():
         by_state.setdefault(state, []).append(name)
@@ -102,8 +99,8 @@ def _providers(entry: Entry) -> str:
 def verify(version: ReleaseArgument = LATEST) -> None:
     """Check a release against its checksums.
 
-    Prints one line for each file that is missing, altered, or not in the manifest, and ends with
-    exit status 1 if there is any.
+    Prints one line for each file that is missing, altered, or not in the manifest. The exit status
+    is 1 if there is any.
 
     Example:
 
@@ -136,8 +133,8 @@ def reproduce(version: Version = LATEST) -> None:
     """Rebuild a release from its landed pages.
 
     Reads the pages again with the installed program and compares every table with the published
-    one. Lists pages that are altered or missing, tables and rows that differ, and whether the
-    program is another one. Exit status: 0 equal, 1 not equal, 2 something could not be compared.
+    one. Lists altered or missing pages, tables and rows that differ, and whether another version of
+    the program wrote the release. Exit status: 0 equal, 1 not equal, 2 could not be compared.
 
     Example:
 
@@ -163,7 +160,7 @@ Keep = Annotated[
     typer.Option(
         min=1,
         show_default="HWPRICES_KEEP_RELEASES, else 30",
-        help="How many of the newest releases stay.",
+        help="How many of the newest releases to keep.",
     ),
 ]
 
@@ -171,15 +168,15 @@ Thinned = Annotated[
     bool,
     typer.Option(
         "--thin/--no-thin",
-        help="Of older releases, keep the first of each day of the last month and the first of each"
-        " month; or none.",
+        help="Keep the first older release of each day of the last month and of each month, or keep"
+        " no older release.",
     ),
 ]
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be deleted, and delete nothing.")
+    bool, typer.Option("--dry-run", help="List what would be deleted, and delete nothing.")
 ]
 
 
@@ -187,17 +184,17 @@ DryRun = Annotated[
 def prune(
     keep: Keep = None, thin: Thinned = True, yes: Yes = False, dry_run: DryRun = False
 ) -> None:
-    """Delete old releases and what only they were made of.
+    """Delete old releases and the pages only they need.
 
-    What stays: the newest releases, the first of each day of the last month, the first of each
-    month, the latest, and those of the last month with a gate check let through; the pages of which
-    a release that stays was made, and those of each provider's newest collections
-    (HWPRICES_KEEP_RUNS). The whole price history is in every release, so none of it is lost.
+    Keeps the newest releases, the first of each day of the last month, the first of each month, the
+    latest, and those of the last month for which a gate check was let through; the pages of every
+    release it keeps, and the pages of each provider's newest collections (HWPRICES_KEEP_RUNS).
+    Every release contains the complete price history, so none of it is lost.
 
-    What goes besides: what runs left behind that failed or were killed. May run beside a collection
-    and beside readers: the last release stays for an hour after the next one came, and leftovers
-    for a day. Says what it would delete and asks, unless there is nothing. After each publication
-    the same is done without asking; HWPRICES_KEEP_RELEASES=0 turns that off.
+    Also deletes what failed or killed runs left behind. It is safe during a collection and while
+    others read: a release stays for an hour after the next one, and leftovers stay for a day. Lists
+    what it would delete and asks first. The same happens without asking after each publication,
+    unless HWPRICES_KEEP_RELEASES is 0.
 
     Examples:
 
@@ -211,8 +208,8 @@ def prune(
 
     place, settings = call().place, load()
     store = Store(place)
-    kept = keep or settings.keep_releases or RELEASES
-    policy = Policy(kept, is_thinned=thin, runs=settings.keep_runs)
+    releases = keep or settings.keep_releases or RELEASES
+    policy = Policy(releases, is_thinned=thin, runs=settings.keep_runs)
     if yes and not dry_run:
         _print_pruned(prune_root(store, policy), "deleted")
         return
@@ -232,8 +229,8 @@ def _deletes(pruned: "Pruned") -> bool:
 
 def _print_pruned(pruned: "Pruned", verb: str) -> None:
     if pruned.releases:
-        named = escaped(", ".join(pruned.releases))
-        typer.echo(f"{verb} {counted(len(pruned.releases), 'release')}: {named}")
+        versions = escaped(", ".join(pruned.releases))
+        typer.echo(f"{verb} {counted(len(pruned.releases), 'release')}: {versions}")
     if pruned.runs:
         typer.echo(f"{verb} the pages of {counted(len(pruned.runs), 'old collection')}")
     if pruned.leftovers:
@@ -245,5 +242,5 @@ def _print_pruned(pruned: "Pruned", verb: str) -> None:
     if not _deletes(pruned):
         typer.echo("nothing to delete")
     if pruned.kept:
-        of_time = f"{pruned.kept[0]} to {pruned.kept[-1]}" if pruned.kept[1:] else pruned.kept[0]
-        typer.echo(f"{counted(len(pruned.kept), 'release')} kept: {of_time}")
+        period = f"{pruned.kept[0]} to {pruned.kept[-1]}" if pruned.kept[1:] else pruned.kept[0]
+        typer.echo(f"{counted(len(pruned.kept), 'release')} kept: {period}")

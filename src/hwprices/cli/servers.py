@@ -1,7 +1,4 @@
-"""Run servers: schedules (``admin deploy``, ``serve``, ``worker``) and tools (``admin mcp``).
-
-They need the extra ``hwprices[pipeline]``.
-"""
+"""Run servers: schedules (``admin deploy``, ``serve``, ``worker``) and tools (``admin mcp``)."""
 
 import json
 import sys
@@ -22,7 +19,7 @@ NAME = "hwprices"
 
 @dataclass(frozen=True)
 class Client:
-    """A program that uses tools: its name, the file that its lines go to, and how to write them."""
+    """A program that uses tools: its name, its configuration file, and the lines to put there."""
 
     title: str
     file: str
@@ -30,7 +27,7 @@ class Client:
 
 
 def _json(*path: str, **more: str) -> Callable[[Sequence[str]], str]:
-    """Write a command into JSON, below ``path``, with more values beside it."""
+    """Return a function that writes a command as JSON below ``path``, with more values."""
 
     def lines(command: Sequence[str]) -> str:
         value: Any = {**more, "command": command[0], "args": list(command[1:])}
@@ -68,8 +65,8 @@ def config(name: str, root: str) -> tuple[str, str]:
 
     Args:
         name: one of CLIENTS.
-        root: the dataset; "" for the default one, which a program that starts the server elsewhere
-            does not find: it becomes an absolute path.
+        root: the dataset; "" for the default one. A folder becomes an absolute path, because the
+            program may start the server in another folder.
 
     Raises:
         HwpricesError: there is no such program.
@@ -86,7 +83,7 @@ def config(name: str, root: str) -> tuple[str, str]:
 
 
 def program() -> str:
-    """Return the path of this program: what starts the server may have another PATH."""
+    """Return the path of this program, because a client may have another PATH."""
     beside = Path(sys.executable).parent / NAME
     return str(beside) if beside.exists() else NAME
 
@@ -114,8 +111,8 @@ NotifyUrl = Annotated[
     str | None,
     typer.Option(
         envvar="HWPRICES_NOTIFY_URL",
-        help="A webhook as Slack has it; it gets a message when an automation fires. It is a"
-        " secret: better set the variable.",
+        help="A Slack-compatible webhook that gets a message when an automation fires. It is a"
+        " secret: prefer the variable.",
     ),
 ]
 
@@ -126,13 +123,13 @@ def deploy(
     job_template: Template = None,
     notify_url: NotifyUrl = None,
 ) -> None:
-    """Make the schedules on your own Prefect server.
+    """Create the schedules on your own Prefect server.
 
-    That is a work pool, the deployments and the automations, for a worker of a set-up in the folder
-    deploy/; docs/operations.md has each in full. PREFECT_API_URL names the server. Run again after
-    an update, it renews the deployments; with --notify-url the automations too. Scheduled runs
-    write where HWPRICES_ROOT says in the environment of the worker. On one machine, to try,
-    `hwprices admin serve` does it all.
+    Creates a work pool, the deployments and the automations, for a worker of a set-up in the folder
+    deploy/ (see docs/operations.md). PREFECT_API_URL names the server. Run it again after an update
+    to renew the deployments, and with --notify-url also the automations. Scheduled runs write to
+    HWPRICES_ROOT of the worker's environment. To try everything on one machine, use `hwprices admin
+    serve`.
 
     Example:
 
@@ -145,7 +142,7 @@ def deploy(
 
 @shares()
 def serve() -> None:
-    """Run the pipeline by its schedules, until Ctrl-C.
+    """Run the pipeline on its schedules until Ctrl-C.
 
     Starts a Prefect server, the deployments, the automations and a worker on this machine; needs
     hwprices[pipeline].
@@ -163,9 +160,9 @@ def serve() -> None:
 def worker() -> None:
     """Run the scheduled flows of your own Prefect server.
 
-    A worker of the work pool that `hwprices admin deploy` has made; PREFECT_API_URL names the
-    server. It runs flows as processes, and ends them when it is ended (docs/operations.md). On
-    Kubernetes flows are jobs of their own, and Prefect's own worker starts them.
+    Starts a worker for the work pool that `hwprices admin deploy` created; PREFECT_API_URL names
+    the server. The worker runs flows as processes, and stops them when it is stopped
+    (docs/operations.md). On Kubernetes, Prefect's own worker starts each flow as a job.
 
     Example:
 
@@ -202,11 +199,11 @@ PrintConfig = Annotated[
 
 @shares("root", "version")
 def mcp(http: Http = None, sql: Sql = False, print_config: PrintConfig = None) -> None:
-    """Answer agents: a server of the Model Context Protocol.
+    """Serve agents over the Model Context Protocol.
 
-    Eight tools that read the release and change nothing: find, price, compare, explain, history,
-    recommend, device and coverage. A program such as an editor starts it; --print-config says
-    how. Needs hwprices[mcp].
+    Has eight tools that read the release and change nothing: find, price, compare, explain,
+    history, recommend, device and coverage. A program such as an editor starts the server;
+    --print-config prints the configuration. Needs hwprices[mcp].
 
     Example:
 
@@ -228,7 +225,7 @@ def mcp(http: Http = None, sql: Sql = False, print_config: PrintConfig = None) -
     made = server.make(call().root, call().release, sql=sql)
     if http is None:
         if sys.stdin.isatty():
-            typer.echo("waiting for a program; --print-config says how one starts this", err=True)
+            typer.echo("waiting for a client; --print-config prints its configuration", err=True)
         server.serve_stdio(made)
     else:
         typer.echo(f"http://{server.LOOPBACK}:{http}/mcp", err=True)

@@ -22,10 +22,20 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
     print_json,
-    print_table,
     shares,
 )
-from hwprices.cli.tables import PRIVATE, Row, codes, cut, money, option, rest, table, table_of
+from hwprices.cli.tables import (
+    PRIVATE,
+    Row,
+    codes,
+    count_hidden,
+    cut,
+    money,
+    option,
+    print_table,
+    table,
+    table_of,
+)
 from hwprices.errors import escaped
 from hwprices.read import status
 from hwprices.read.status import COUNTED, cheapest_per_accelerator, provider_title
@@ -40,11 +50,10 @@ from hwprices.release.wording import counted, seen_words, sheet_seen
 def show(version: ReleaseArgument = LATEST) -> None:
     """Summarize a release in a screenful.
 
-    Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
-    figures were fetched, and commands to try next. --csv gives a line for each provider. `hwprices
-    show releases` lists the releases and `hwprices show coverage` the regions with prices.
-    `--root sample` is the small release that comes with the program: real prices, but old ones and
-    of a few regions.
+    Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, the age
+    of the figures, and commands to try next. --csv gives a line for each provider. `hwprices show
+    releases` lists the releases, `hwprices show coverage` the regions with prices. `--root sample`
+    opens the small release that comes with the program: real but old prices of a few regions.
 
     Examples:
 
@@ -59,7 +68,7 @@ def show(version: ReleaseArgument = LATEST) -> None:
     print_frame(status.providers(dataset), lambda _: render_summary(dataset))
 
 
-MAX_ISSUES = 5  # failed units of a provider; the manifest has all of them
+MAX_ISSUES = 5  # failed units shown per provider; the manifest has all of them
 GPU_HEADINGS = ["", "cheapest", "option", "on demand from", "machine", "region", "device"]
 
 
@@ -70,9 +79,10 @@ def render_summary(
 
     Args:
         dataset: the release.
-        new: it was made just now, or (False) nothing had changed; None for neither.
-        notices: what a person should know first, such as a provider that the gate held back; None
-            if all went well. Without them "nothing new" would hide that a provider stands still.
+        new: whether a run just published the release; False if nothing had changed; None if no
+            run was made.
+        notices: lines to show first, such as a provider that the gate held back; None if all went
+            well: only then may the headline be "Nothing new".
     """
     unchanged = "Nothing new: still release" if notices is None else "Still release"
     headline = {True: "New release", False: unchanged, None: "Release"}[new]
@@ -96,10 +106,7 @@ def render_summary(
 
 
 def _rows(release: ReleaseManifest) -> RenderableType:
-    """Count the rows of each provider in the tables that say most.
-
-    A line for a provider: there may be many, and more of them than fit side by side.
-    """
+    """Count the rows of each provider in the most informative tables."""
     lines = [
         _counts(provider_title(release, provider), entry.rows)
         for provider, entry in release.providers.items()
@@ -111,7 +118,7 @@ def _rows(release: ReleaseManifest) -> RenderableType:
 
 
 def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
-    """Write the line of one provider; a table that it has no rows in is left empty."""
+    """Write the line of one provider; the cell of a table without rows is empty."""
     cells = [
         Text(f"{rows[name]:,}" if rows.get(name) else "", "yellow" if name == "quarantine" else "")
         for name in COUNTED
@@ -120,7 +127,7 @@ def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
 
 
 def _news(dataset: OpenRelease) -> list[RenderableType]:
-    """Describe what is new against the release before, in a few lines."""
+    """Describe in a few lines what is new since the previous release."""
     notes = release_notes.read(dataset)
     if notes is None:
         return []
@@ -138,13 +145,12 @@ def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> RenderableType:
     rows, without = [], []
     for provider in dataset.release.providers:
         title = provider_title(dataset.release, provider)
-        of_provider = prices.filter(provider=provider)
-        if of_provider.is_empty():
+        if prices.filter(provider=provider).is_empty():
             without.append(title)
         for is_private, name in ((False, title), (True, f"{title}, {PRIVATE}")):
-            own = of_provider.filter(private_host=is_private)
-            if own.height:
-                rows.append([name, *_gpu(own)])
+            listed = prices.filter(provider=provider, private_host=is_private)
+            if listed.height:
+                rows.append([name, *_gpu(listed)])
     return table(
         GPU_HEADINGS,
         rows,
@@ -171,7 +177,7 @@ def _gpu(prices: pl.DataFrame) -> list[str]:
 
 
 def _price(row: Mapping[str, Any]) -> str:
-    """Write a price in its own currency: dollars with their sign, others with their code."""
+    """Write a price with the sign of the dollar or the code of another currency."""
     amount = money(row["per_accelerator_hour"])
     return f"${amount}" if row["currency"] == "USD" else f"{amount} {row['currency']}"
 
@@ -182,9 +188,9 @@ def _purchase(row: Mapping[str, Any]) -> str:
 
 
 def _notes(release: ReleaseManifest) -> list[RenderableType]:
-    """Describe how old each provider's figures are, and which units are missing.
+    """Draw the age of each provider's figures, and the units that are missing.
 
-    Price sheets that were read on one day share a line.
+    Price sheets that were read on the same day share a line.
     """
     ages: list[tuple[str, str]] = []
     sheets: dict[str, list[str]] = {}
@@ -210,9 +216,9 @@ def _notes(release: ReleaseManifest) -> list[RenderableType]:
 
 @dataclass(frozen=True)
 class Example:
-    """A machine type with H100s and a region where it has a price.
+    """A machine type and a region where it has a price.
 
-    ``provider`` is "" where no other provider has a machine type of the same name.
+    ``provider`` is "" if no other provider has a machine type of the same name.
     """
 
     name: str
@@ -221,51 +227,46 @@ class Example:
 
     @property
     def provider_option(self) -> str:
-        """The option of a command that tells it from machine types of the same name."""
+        """The option that distinguishes it from machine types of the same name."""
         return f" --provider {self.provider}" if self.provider else ""
 
 
-WELL_KNOWN = Example("p5.48xlarge", "us-east-1")
-"""For the examples of a release that has a price of it."""
-
-WELL_KNOWN_COMPOSED = Example("a3-highgpu-8g", "us-central1")
-"""The same for SQL: its price is composed of parts."""
-
-PLAIN_NAME = re.compile(r"[\w. -]+")
-"""The name of a machine type or region that may be in quotes, in a shell and in SQL."""
+WELL_KNOWN = Example("p5.48xlarge", "us-east-1")  # used if the release has a price of it
+WELL_KNOWN_COMPOSED = Example("a3-highgpu-8g", "us-central1")  # its price has several parts
+PLAIN_NAME = re.compile(r"[\w. -]+")  # needs no escapes inside quotes, in a shell and in SQL
 
 
 def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableType:
-    """List commands to copy, with machines that the release has; they are never broken into lines.
+    """List commands to copy, with machines that the release has. Lines are not broken.
 
-    ``gpus`` are prices of H100s: provider, private_host, instance_type and region, the first of
-    which is the example where no well-known machine has a price.
+    ``gpus``: prices of H100s with provider, private_host, instance_type and region. The first one
+    is the example if no well-known machine has a price.
     """
     root = dataset.store.root
     command = _command()
-    at = root_option(root)
-    steps = {"offers": f"{command} find 8xH100 europe{at}"}
+    root_flag = root_option(root)
+    steps = {"offers": f"{command} find 8xH100 europe{root_flag}"}
     if example := _example(dataset, gpus, WELL_KNOWN):
         name = quote(example.name) + example.provider_option
-        steps["one machine"] = f"{command} price {name}{at}"
+        steps["one machine"] = f"{command} price {name}{root_flag}"
         where = f"{name} --region {quote(example.region)}"
-        steps["one price"] = f"{command} explain {where}{at}   (back to the vendor's line)"
+        steps["one price"] = f"{command} explain {where}{root_flag}   (back to the vendor's line)"
     steps |= {
-        "one device": f"{command} device h100-sxm{at}",
-        "which machine": f"{command} recommend llama-3.3-70b{at}",
-        "what is in it": f"{command} show coverage{at}",
+        "one device": f"{command} device h100-sxm{root_flag}",
+        "which machine": f"{command} recommend llama-3.3-70b{root_flag}",
+        "what is in it": f"{command} show coverage{root_flag}",
     }
     if example := _example(dataset, gpus, WELL_KNOWN_COMPOSED):
         sql = "select region, on_demand_usd_per_hour from offers "
         sql += f"where instance_type = '{example.name}'"
         sql += f" and provider = '{example.provider}'" if example.provider else ""
         sql += " order by 2"
-        steps["SQL"] = f'{command} query "{sql}"{at}'
+        steps["SQL"] = f'{command} query "{sql}"{root_flag}'
     steps |= {
         "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
         "Python": f"import hwprices; hwprices.open({_shown_root(root)!r}).find('8xH100')",
     }
-    is_sample = any(one.origin == "sample" for one in dataset.release.providers.values())
+    is_sample = any(entry.origin == "sample" for entry in dataset.release.providers.values())
     if is_sample and Path("Makefile").is_file():
         steps["live figures"] = "make live"
     lines = [
@@ -276,9 +277,9 @@ def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableTyp
 
 
 def _example(dataset: OpenRelease, gpus: pl.DataFrame, preferred: Example) -> Example | None:
-    """Return the example that is preferred if the release has a price of it, else another.
+    """Return the preferred example if the release has a price of it, else the first of ``gpus``.
 
-    None if the release has none with plain names. ``gpus`` as in ``render``.
+    None if none of them has a plain name.
     """
     prices = dataset.scan("prices")
     priced = prices.filter(instance_type=preferred.name, region=preferred.region)
@@ -295,7 +296,7 @@ def _shown_root(root: str) -> str:
 
 
 def _command() -> str:
-    """Return the command to call from here: .venv/bin/hwprices in a checkout."""
+    """Return how to call the program from the current folder: .venv/bin/hwprices in a checkout."""
     script = Path(sys.executable).with_name("hwprices")
     if script.is_file() and script.is_relative_to(Path.cwd()):
         return quote(str(script.relative_to(Path.cwd())))
@@ -305,7 +306,7 @@ def _command() -> str:
 Older = Annotated[
     str,
     typer.Argument(
-        help="The earlier release, or a day such as 2026-10-01; without it the one before."
+        help="The earlier release, or a day such as 2026-10-01. Default: the previous release."
     ),
 ]
 
@@ -318,10 +319,9 @@ SHOWN = 20  # prices, a screenful
 def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options) -> None:
     """Show how the prices of two releases differ.
 
-    Prints how many went up, went down, are new or gone, and how many we restated without the
-    vendor having changed them; then the largest changes. A price that was a placeholder or is one
-    now is counted apart: it went neither up nor down. The earlier release need not be kept:
-    its prices are in the history of the later one.
+    Prints how many prices went up, went down, are new or gone, and how many we restated without a
+    change by the vendor; then the largest changes. Changes to or from a placeholder are counted
+    separately. The earlier release need not be kept: the history of the later one has its prices.
 
     Example:
 
@@ -335,8 +335,7 @@ def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options
         print_frame(rows, lambda _: "")
         return
     before = older or dataset.release.previous or ""
-    shown = call().limit or SHOWN
-    print_table(of_diff(rows, before, dataset.version, shown))
+    print_table(render_diff(rows, before, dataset.version, call().limit or SHOWN))
 
 
 CHANGES = {
@@ -362,11 +361,11 @@ NOTES = {
     "first_collected": "first seen",
     "unclear": "unclear",
 }
-"""The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
-MAX_REASON = 20  # Characters of a reason in the place of an amount
+"""Notes in the table. Rises and falls need none: the table has the amounts."""
+MAX_REASON = 20  # Characters of a reason for an unknown amount
 
 
-def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
+def render_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
     """Draw a comparison of two releases: the counts, then the largest changes."""
     heading = Text(f"{newer} compared with {older}")
     if rows.is_empty():
@@ -394,7 +393,7 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
             right=["before", "now"],
             wrap=["option"],
             least=["cloud", "region"],
-            caption="\n".join(rest(rows.height, limit, "prices")),
+            caption="\n".join(count_hidden(rows.height, limit, "prices")),
         ),
     )
 
@@ -422,7 +421,7 @@ def _percent(change: float | None) -> str:
 
 
 def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
-    """Count the rises and falls that may be placeholders in a release that is gone."""
+    """Count the rises and falls whose earlier price may have been a placeholder."""
     moved = rows.filter(pl.col("change").is_in(["price_up", "price_down"]))
     count = moved["old_placeholder"].null_count()
     if count:
@@ -433,7 +432,7 @@ def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
 
 
 def _note(row: Row) -> str:
-    """Write what else there is to say of a change, and which of the two is a placeholder."""
+    """Write a note on a change, and which of the two prices is a placeholder."""
     note = NOTES.get(row["change"], "") or ("partly restated" if row["partly_restated"] else "")
     if row["old_placeholder"] and row["new_placeholder"]:
         flag = "placeholder"
@@ -445,6 +444,6 @@ def _note(row: Row) -> str:
 
 
 def _amount(row: Row, when: str) -> str:
-    """Write an amount, or the reason why there is none; a dash without a price."""
+    """Write an amount, or the reason why it is unknown; a dash without a price."""
     reason = row[f"{when}_price_reason"]
     return money(row[f"{when}_effective_hourly"]) or (cut(reason, MAX_REASON) if reason else "-")

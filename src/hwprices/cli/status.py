@@ -1,4 +1,4 @@
-"""How providers fared, what a live run needs, and how old price sheets are."""
+"""The commands ``hwprices admin status``, ``preflight`` and ``sheets``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.cli.common import call, print_csv, print_json, print_table, shares
-from hwprices.cli.tables import codes, table
+from hwprices.cli.common import call, print_csv, print_json, shares
+from hwprices.cli.tables import codes, print_table, table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict
 from hwprices.release.manifest import UnitCounts
@@ -34,10 +34,10 @@ MaxAge = Annotated[
 def status(max_age: MaxAge = "") -> None:
     """Describe the status of each provider.
 
-    Prints when each provider was last collected with success, how its last try ended and why, the
-    age of its tables, how many words of the vendor are not known yet, and the units that failed.
-    Ends with exit status 1 if a provider failed, is held back by the gate, or has tables older than
-    --max-age; with 2 without a dataset.
+    Prints when each provider was last collected with success, the outcome of its last run and the
+    reason, the age of its tables, the number of unknown words, and the units that failed. The exit
+    status is 1 if a provider failed, is held back by the gate, or has tables older than --max-age;
+    2 without a dataset.
 
     Example:
 
@@ -58,7 +58,7 @@ def status(max_age: MaxAge = "") -> None:
 
 
 def render_status(verdicts: list[Verdict]) -> RenderableType:
-    """Draw a table of the providers, and below it a line for each unit that gave trouble."""
+    """Draw a table of the providers, and below it a line for each unit with trouble."""
     drawn = table(
         ["provider", "outcome", "last success", "tables from", "units", "reason"],
         [_row(verdict) for verdict in verdicts],
@@ -94,13 +94,13 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
 
 
 def _unit_counts(units: UnitCounts) -> str:
-    """Write how many units ended in which state: ``12 fetched, 1 failed``."""
+    """Count the units by state: ``12 fetched, 1 failed``."""
     counts = asdict(units).items()
     return ", ".join(f"{count} {codes(name)}" for name, count in counts if count)
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """Write a line for each unit that failed or was carried over; skipped ones are fine."""
+    """Write a line for each unit that failed or was carried over."""
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"
@@ -121,13 +121,13 @@ STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 def preflight(provider: Providers = None) -> None:
     """Check what a live run will need, before it starts.
 
-    Looks for misspelled settings, at the root (rights, free space), at the folder for temporary
-    files, at each vendor's endpoints, at the credentials that each vendor's SDK finds and at the
-    rights they have. Says what each adds to the dataset, and how to fix what is missing. Collects
+    Checks for misspelled settings, the root (permissions, free space), the folder for temporary
+    files, each vendor's endpoints, the credentials that each vendor's SDK finds, and their
+    permissions. Prints what each adds to the dataset, and how to fix what is missing. Collects
     nothing, leaves nothing behind, and shows no credential. Needs hwprices[pipeline].
 
-    Ends with exit status 1 if something failed. A missing account is not a failure: the run then
-    uses what the vendors give without one.
+    The exit status is 1 if a check failed. A missing account is not a failure: the run then uses
+    what the vendors publish without one.
 
     Examples:
 
@@ -158,7 +158,7 @@ def _failures(subject: "Subject") -> int:
 
 
 def _summary(subjects: "list[Subject]") -> Text:
-    """Describe in a line whether a run can begin, and for which providers it may fail."""
+    """State whether a run can begin, and for which providers it may fail."""
     from hwprices.collect.preflight import ROOT_TITLE
 
     failures = {each.title: _failures(each) for each in subjects if _failures(each)}
@@ -169,7 +169,7 @@ def _summary(subjects: "list[Subject]") -> Text:
         return Text(f"\nA live run cannot begin. Failed: {named}.", STYLES["failed"])
     return Text(
         f"\nA live run can begin, but may fail for: {named}."
-        " Mend what failed, or name the other providers with --provider.",
+        " Fix what failed, or name the other providers with --provider.",
         STYLES["failed"],
     )
 
@@ -197,11 +197,11 @@ SheetFile = Annotated[
 def sheets(file: SheetFile = None) -> None:
     """List price sheets by age, or check one.
 
-    A price sheet (data/price_sheets) holds the prices of a cloud that has them on a web page only.
-    Without a file, prints the pages that were read more than 60 days ago, with the figures to
-    confirm on each. With a file, prints the lines that are refused and why, whether it is stale,
-    the GPUs without a spec sheet, and how its prices differ from the sheet that was landed last, in
-    the dataset or else in the sample; ends with exit status 1 if a line is refused.
+    A price sheet (data/price_sheets) holds the prices of a cloud that publishes them only on a web
+    page. Without a file, prints the pages that were read more than 60 days ago, with the figures to
+    confirm on each. With a file, prints its refused lines and the reasons, whether it is stale, the
+    GPUs without a spec sheet, and how its prices differ from the sheet that was last landed in the
+    dataset, else in the sample. The exit status is 1 if a line is refused.
 
     Examples:
 
@@ -232,7 +232,7 @@ def sheets(file: SheetFile = None) -> None:
 
 
 def render_pages(listed: "Sequence[SheetPage]") -> RenderableType:
-    """Draw the pages to read again with their figures, and count the others."""
+    """Draw the pages to read again, with their figures, and count the others."""
     from hwprices.providers.price_sheets.fetch import READ_AGAIN
 
     drawn: list[RenderableType] = []
@@ -252,7 +252,7 @@ HEADINGS = ["region", "machine", "option", "before", "now"]
 
 
 def render_report(report: Mapping[str, Any]) -> RenderableType:
-    """Draw a report of ``hwprices.providers.price_sheets.fetch``, as a mapping."""
+    """Draw a report of ``price_sheets.fetch.check`` as a mapping."""
     refused = [Text(f"refused: {line}", "red") for line in report["refused"]]
     notes = [Text(f"note: {note}", "yellow") for note in report["notes"]]
     state = "cannot be used" if refused else "can be used"

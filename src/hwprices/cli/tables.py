@@ -29,8 +29,8 @@ MAX_LISTED = 8  # regions or machines shown before "and n more"
 class Escaped:
     """Draw something with the control and bidi characters of its texts escaped.
 
-    A dataset's texts come from vendors, or from whoever wrote the dataset: none may move the
-    cursor, change colours or turn the direction of writing.
+    Texts come from vendors or from whoever wrote the dataset. They must not move the cursor, change
+    colors or turn the direction of writing.
     """
 
     def __init__(self, renderable: RenderableType) -> None:
@@ -42,12 +42,14 @@ class Escaped:
 
 
 class FittingTable(Table):
-    """A table that leaves out its least important columns where the terminal is too narrow.
+    """A table that fits itself into a narrow terminal.
 
-    What all rows have in common is said above the table then. ``least``: headings of columns that
-    may be left out, the first one first; which ones were is said below. Where that is not enough,
-    text is broken into lines and figures are kept whole, as long as they have room. ``breaks_for``:
-    headings for which text is broken before they are left out.
+    It moves values that all rows share into a line above the table, then hides columns, and last
+    breaks text into lines; figures stay on one line.
+
+    Attributes:
+        least: headings of the columns to hide, the first one first; a note lists hidden ones.
+        breaks_for: headings of columns that are hidden only after text is broken into lines.
     """
 
     heading = ""
@@ -71,19 +73,19 @@ class FittingTable(Table):
             yield Text(drawn.note, "dim")
 
     def _forms(self) -> Iterator["FittingTable"]:
-        """Return the table whole, and then with less and less."""
+        """Return the complete table, then narrower and narrower ones."""
         yield self
-        whole = form = self._without_repetition()
-        for count, next_to_go in enumerate([*self.least, ""]):
-            form = whole.without(self.least[:count]) if count else whole
+        complete = form = self._without_repetition()
+        for count, next_hidden in enumerate([*self.least, ""]):
+            form = complete.without(self.least[:count]) if count else complete
             yield form
-            if next_to_go in self.breaks_for:
+            if next_hidden in self.breaks_for:
                 yield form.with_broken_text(ROOM_FOR_NAMES)
         yield form.with_broken_text(ROOM_FOR_BROKEN)
 
     @property
     def width_needed(self) -> int:
-        """How wide the table is at least, with no value cut."""
+        """The smallest width at which no value is cut."""
         gap = 2  # see the padding in ``table``
         return sum(_column_width(column) + gap for column in self.columns) - gap
 
@@ -92,14 +94,14 @@ class FittingTable(Table):
         fewer = self._with_columns([c for c in self.columns if c.header not in headings])
         hidden = [name for name in self.headings if name and name in headings]
         names = ", ".join(hidden).replace("\n", " ")
-        # a line that explains a hidden heading ("break-even: …") goes with it
+        # hide the line that explains a hidden heading ("break-even: …") as well
         kept_notes = [line for line in self.note.splitlines() if line.split(":")[0] not in hidden]
         notes = [*kept_notes, f"hidden (terminal too narrow): {names}"] if hidden else kept_notes
         fewer.note = "\n".join(notes)
         return fewer
 
     def _without_repetition(self) -> "FittingTable":
-        """Return the same table without the columns in which all rows have the same text."""
+        """Move the columns in which all rows have the same text into the line above the table."""
         repeated = {}
         for column in self.columns[1:]:
             texts = {str(cell) for cell in column._cells}
@@ -121,7 +123,7 @@ class FittingTable(Table):
         return other
 
     def with_broken_text(self, room: int) -> "FittingTable":
-        """Return the same table with texts, but not figures, broken into lines of ``room``."""
+        """Return the same table with text, but not figures, broken into lines of ``room``."""
         narrow = copy.copy(self)
         narrow.columns = [
             copy.copy(column) if column.justify == "right" else _broken(column, room)
@@ -136,7 +138,7 @@ class FittingTable(Table):
 
 
 def _broken(column: Column, room: int) -> Column:
-    """Return a column whose text is broken into lines wherever they end, if it is longer."""
+    """Return a column whose text is broken into lines of ``room``, even inside words."""
     least = min(room, _longest(column))
     broken = dataclasses.replace(column, no_wrap=False, min_width=least)
     broken._cells = column._cells
@@ -144,7 +146,7 @@ def _broken(column: Column, room: int) -> Column:
 
 
 def _column_width(column: Column) -> int:
-    """Measure how wide a column is at least. Text that may be broken needs a few words' room."""
+    """Return the smallest width of a column. Text that may be broken needs room for a few words."""
     if column.min_width:
         return column.min_width
     longest = _longest(column)
@@ -169,10 +171,16 @@ def table(
 ) -> FittingTable:
     """Make a table without lines.
 
-    ``right`` names the headings whose columns are aligned right, ``wrap`` those whose text may be
-    broken into lines; the others keep each value in one line. ``least`` names the columns to leave
-    out in a narrow terminal, the first one first; without it from the last column to the third.
-    ``breaks_for``: columns for which text is broken into lines before they are left out.
+    Args:
+        headings: one per column.
+        rows: the cells.
+        title: printed above the table.
+        right: headings of the columns to align right.
+        wrap: headings of the columns whose text may be broken into lines.
+        caption: printed below the table.
+        least: headings of the columns to hide in a narrow terminal, the first one first; by default
+            from the last column to the third.
+        breaks_for: see ``FittingTable``.
     """
     drawn = FittingTable(
         show_header=any(heading.strip() for heading in headings),
@@ -197,8 +205,8 @@ def table(
 
 Row = Mapping[str, Any]
 Cell = str | tuple[str, Callable[[Any], str]] | Callable[[Row], RenderableType]
-"""What a heading shows of a row: a column's text, a column's figure in a format, or what is made of
-the whole row."""
+"""What a heading shows of a row: the text of a column, a column's value in a format, or the result
+of a function of the row."""
 
 
 def table_of(
@@ -208,13 +216,14 @@ def table_of(
     right: Collection[str] = (),
     **options: Any,
 ) -> FittingTable:
-    """Make a table of rows, a line for each; ``cells`` by heading.
+    """Make a table with a line for each row; ``cells`` by heading.
 
-    Figures are aligned right, besides the headings of ``right``. ``options``: those of ``table``.
+    Formatted values are aligned right, as are the headings in ``right``. ``options`` as in
+    ``table``.
     """
     figures = [heading for heading, cell in cells.items() if isinstance(cell, tuple)]
-    each = rows.iter_rows(named=True) if isinstance(rows, pl.DataFrame) else rows
-    lines = [[_cell(row, cell) for cell in cells.values()] for row in each]
+    records = rows.iter_rows(named=True) if isinstance(rows, pl.DataFrame) else rows
+    lines = [[_cell(row, cell) for cell in cells.values()] for row in records]
     return table(list(cells), lines, right=[*figures, *right], **options)
 
 
@@ -231,18 +240,18 @@ def codes(values: Iterable[str] | str | None) -> str:
 
 
 def option(row: Row) -> str:
-    """Write how a price is bought, and its system where that is not Linux."""
+    """Write the purchase option of a price, and its operating system if that is not Linux."""
     os_name = system(row)
     return purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}"
 
 
 def count(value: int | None) -> str:
-    """Format a number of things; empty for None."""
+    """Format a count; empty for None."""
     return "" if value is None else f"{value:,}"
 
 
 def money(value: Any) -> str:
-    """Format an amount of money with as many digits as one reads; empty for None."""
+    """Format an amount of money, rounded for reading; empty for None."""
     if value is None:
         return ""
     amount = Decimal(value)
@@ -271,7 +280,7 @@ def _digits(value: Any) -> str:
 
 
 def rounded(value: float | Decimal | None, digits: int = 3) -> str:
-    """Format an estimate with as many significant digits as it deserves; empty for None.
+    """Format an estimate with a number of significant digits; empty for None.
 
     >>> rounded(0.18427, 2), rounded(20.02), rounded(4216.3)
     ('0.18', '20', '4,220')
@@ -284,11 +293,12 @@ RANGES = {
     "usd": ("usd_low", "usd"),
     "tokens_per_second": ("tokens_per_second", "tokens_per_second_high"),
 }
-"""Figures that half of all measurements are around: the columns of both ends of the range."""
+"""Estimated figures: the columns with both ends of the range that holds half of all
+measurements."""
 
 
 def ranged(row: Mapping[str, Any], column: str) -> str:
-    """Write a range of RANGES with two digits, of which the last may be 0; one end alone as it is.
+    """Write a range of RANGES with two digits each; a figure without a lower end with three.
 
     >>> [ranged({"usd_low": low, "usd": 9.96}, "usd") for low in (0.996, 9.94, None)]
     ['1.0–10', '9.9–10', '9.96']
@@ -302,10 +312,10 @@ def ranged(row: Mapping[str, Any], column: str) -> str:
 
 
 def listing(values: Sequence[str] | None) -> str:
-    """Join the first MAX_LISTED values, and say how many more there are."""
+    """Join the first MAX_LISTED values, and count the others."""
     shown = [value or "(none)" for value in values or []]
-    rest = len(shown) - MAX_LISTED
-    more = f" and {rest} more" if rest > 0 else ""
+    others = len(shown) - MAX_LISTED
+    more = f" and {others} more" if others > 0 else ""
     return ", ".join(shown[:MAX_LISTED]) + more
 
 
@@ -320,23 +330,20 @@ def place(row: Row, *columns: str) -> str:
 
 
 PIPE_WIDTH = 100_000
-"""Columns where the output is not a terminal: nothing is cut or broken into lines."""
+"""Width of output that is not a terminal: nothing is cut or broken into lines."""
 
 
 def console() -> Console:
-    """Make a console as wide as the terminal; without bounds and colours in a pipe.
-
-    Texts are shown as they are: [red] and :smile: are neither styles nor pictures.
-    """
+    """Make a console as wide as the terminal; without limit in a pipe. Markup is not read."""
     if sys.stdout.isatty():
         return Console(markup=False, emoji=False, highlight=False)
     return Console(width=PIPE_WIDTH, markup=False, emoji=False, highlight=False)
 
 
-def show(drawn: RenderableType) -> None:
-    """Print an answer on stdout. Control characters are escaped; in a pipe no line ends in blanks.
+def print_table(drawn: RenderableType) -> None:
+    """Print an answer on stdout with control characters escaped.
 
-    rich fills the cells of a table with blanks up to the width of their column.
+    In a pipe, the blanks with which rich fills cells are removed at the end of each line.
     """
     screen = console()
     if screen.is_terminal:
@@ -348,33 +355,32 @@ def show(drawn: RenderableType) -> None:
     sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))
 
 
-PRIVATE = "community hosts"  # Name of community hosts, beside that of their cloud
+PRIVATE = "community hosts"  # Written beside the name of their cloud
 
 HOURS = {"hour": 1, "month": 730, "year": 8760}
-"""Hours of the times that --per takes. Vendors count a month as 730 hours, a twelfth of 8,760."""
+"""Hours of each --per. Vendors count a month as 730 hours, a twelfth of 8,760."""
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 STALE_MARK = "*"
 
 STALE_CAPTION = f"{STALE_MARK} stale"
-"""How a table whose cells are prices marks those that are stale, and says so below."""
 
 PAYS_FROM = "break-even"
 
 PAYS_FROM_CAPTION = (
     f"{PAYS_FROM}: the share of hours in use from which it costs less than on demand there"
 )
-"""Heading of the break-even of a commitment, and what it means."""
+"""The meaning of the heading PAYS_FROM."""
 
 
 def amount(row: Mapping[str, Any], column: str = "effective_hourly") -> str:
-    """Write a price; with its currency where that is not USD."""
+    """Write a price, with its currency if that is not USD."""
     value = money(row[column])
     return value if row["currency"] == "USD" or not value else f"{value} {row['currency']}"
 
 
 def pays_from(break_even: float | None) -> str:
-    """Write from which share of the hours a commitment pays.
+    """Write the break-even utilization of a commitment; empty for None.
 
     >>> pays_from(0.6153), pays_from(1.02), pays_from(None)
     ('62%', 'never', '')
@@ -385,11 +391,11 @@ def pays_from(break_even: float | None) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """Cut a text that is longer than its room; … is for the rest."""
+    """Cut a text that is longer than its room, and end it with …."""
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
-def rest(count: int, limit: int, what: str) -> list[str]:
-    """State in a line how many more there are; no line where all are shown."""
+def count_hidden(count: int, limit: int, what: str) -> list[str]:
+    """Return a line that counts the rows beyond the limit; no line if all are shown."""
     more = count - limit
     return [f"and {more:,} more {what}: see --limit, --json or --csv"] if more > 0 else []

@@ -26,7 +26,7 @@ from hwprices.release.wording import counted
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(help="Machines whose name or accelerator has all of these: dgx h100."),
+    typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
 ]
 
 
@@ -42,15 +42,13 @@ def tco(
 ) -> None:
     """Compare owning a machine with renting one.
 
-    Prints for each machine that one can buy: its price, what an hour of use costs its owner, what
-    as many accelerators cost per hour on demand in the cheapest cloud offer, and after how many
-    hours of use owning is cheaper: "not within 5 years" where that is later than the machine is
-    used, "never" where its electricity alone costs more than renting. --json and --csv have the
-    hours of the former all the same. Machines without an answer are counted by the reason. --grid
-    adds what an hour of its electricity emits. Below stands the same against the cheapest
-    commitments of one and of three years, which are paid for all hours of their term, used or not.
-    --overlays applies own discounts to what renting costs; prices to buy and electricity stay as
-    they are.
+    Prints for each machine on sale: its price, what an hour of use costs its owner, what as many
+    accelerators cost per hour on demand in the cheapest cloud offer, and after how many hours of
+    use owning is cheaper. That is "not within 5 years" if it is beyond the machine's lifetime
+    (--json and --csv have the hours), and "never" if its electricity alone costs more than renting.
+    Machines without an answer are counted by reason. --grid adds the emissions of an hour. A second
+    table compares with the cheapest commitments of one and three years, which are paid for all
+    hours of their term, used or not. --overlays applies your discounts to the rents only.
 
     Example:
 
@@ -66,8 +64,7 @@ def tco(
         grid_gco2e_per_kwh=grid,
         usd_per=parse_rates(usd_per),
     )
-    own = filters.load_overlays(overlays)
-    machines = open_dataset().tco(ownership, overlays=own)
+    machines = open_dataset().tco(ownership, overlays=filters.load_overlays(overlays))
     named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
     for word in words or []:
         machines = machines.filter(
@@ -91,8 +88,8 @@ def year(price: Decimal | None, day: date | None) -> str:
 NEVER = "never"  # the electricity alone costs more than renting
 
 
-def in_its_life(hours: float, ownership: Ownership) -> str:
-    """Write the hours of use after which a machine pays, if it is used that long."""
+def within_lifetime(hours: float, ownership: Ownership) -> str:
+    """Write the hours of use to break-even, if the machine is used that long."""
     if hours <= ownership.hours_of_use:
         return number(hours, "h")
     years = f"{ownership.lifetime_years:g}"
@@ -100,11 +97,8 @@ def in_its_life(hours: float, ownership: Ownership) -> str:
 
 
 def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> RenderableType:
-    """Draw ``ownership.break_even``: what owning costs, and when it beats the cheapest offer.
-
-    ``ownership`` is that of the answer: it says how long a machine is used.
-    """
-    everything, frame = frame, frame.filter(pl.col("not_compared").is_null())
+    """Draw the answer of ``ownership.break_even`` to the assumptions ``ownership``."""
+    machines, frame = frame, frame.filter(pl.col("not_compared").is_null())
     emissions = frame["operational_gco2e_per_hour"].count() > 0
     grams: dict[str, Cell] = {"gCO2e/h": ("operational_gco2e_per_hour", number)}
     drawn = table_of(
@@ -124,15 +118,11 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
         wrap=["machine"],
         least=["cheapest offer", "price of", "", "gCO2e/h", "USD", "USD/h owned"],
     )
-    private = (Text(line, "dim") for line in _of_private_hosts(frame))
-    own = (Text(line, "dim") for line in _own_discounts(frame))
-    left_out = (Text(line, "dim") for line in _left_out(everything))
     return Group(
         *([drawn] if frame.height else []),
-        *left_out,
+        *(Text(line, "dim") for line in _left_out(machines)),
         *_against_commitments(frame, ownership),
-        *private,
-        *own,
+        *(Text(line, "dim") for line in (*_community_hosts(frame), *_own_discounts(frame))),
     )
 
 
@@ -149,7 +139,7 @@ def _left_out(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
-    """State which own discounts the rents include; nothing where none were requested."""
+    """State which of the user's discounts the rents include; nothing without --overlays."""
     if not set(OVERLAY_COLUMNS) <= set(frame.columns):
         return
     columns = (frame[name].drop_nulls() for name in OVERLAY_COLUMNS)
@@ -166,18 +156,18 @@ def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
 def _pays_after(row: Row, ownership: Ownership, term: str = "") -> str:
     """Write after how many hours owning is cheaper than on demand, or than a ``term``: "1y_"."""
     hours = row[f"break_even_{term}hours"]
-    return NEVER if hours is None else in_its_life(hours, ownership)
+    return NEVER if hours is None else within_lifetime(hours, ownership)
 
 
 def _years(row: Row, ownership: Ownership, term: str = "") -> str:
-    """Write the years after which a machine pays; empty if it is not used that long."""
+    """Write the years to break-even; empty if the machine is not used that long."""
     hours, years = (row[f"break_even_{term}{unit}"] for unit in ("hours", "years"))
     pays = hours is not None and hours <= ownership.hours_of_use
     return number(float(f"{years:.2g}"), "years") if pays else ""
 
 
 def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[RenderableType]:
-    """Draw when owning costs less than the cheapest commitments, of machines with a cost alone."""
+    """Draw after how many hours owning costs less than the cheapest commitments."""
     rows = [
         row | {"term": f"{years}y_"}
         for row in frame.drop_nulls("tco_usd_per_hour").iter_rows(named=True)
@@ -203,7 +193,7 @@ def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[
         )
 
 
-def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
+def _community_hosts(frame: pl.DataFrame) -> Iterator[str]:
     """List the community hosts that cost less than a data center."""
     less = pl.col("private_host_usd_per_hour") < pl.col("cloud_usd_per_hour")
     only = pl.col("private_host_usd_per_hour").is_not_null() & pl.col("cloud_offer").is_null()

@@ -1,8 +1,8 @@
-"""Cite one price, and recheck citations: is the price the same in a later release, or gone?
+"""Cite prices, and check whether cited prices still hold in a later release.
 
-A citation is a line to paste that names the vendor's SKU and page. It carries a check of its own
-text, so that one altered by hand is recognized. It does not prevent forgery: anybody can compute
-it. ``recheck`` compares with the dataset.
+A citation is a line to paste that names the vendor's SKU and page. It contains a checksum of its
+text to detect accidental changes. That does not prevent forgery: anybody can compute it.
+``recheck`` compares with the dataset.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 HALF_CHECK = 8
-"""Characters of each half of a check: 32 bits. A slip of the hand goes unnoticed once in four
-billion times, and the reference still fits on one line."""
+"""Hex digits of each half of the checksum. With 32 bits, one accidental change in four billion goes
+unnoticed."""
 
 REFERENCE = re.compile(
     r"(?P<price_id>[0-9a-f]{24})@(?P<release>\d{8}T\d{6}(?:\.\d{1,6})?Z)"
@@ -44,7 +44,7 @@ REFERENCE = re.compile(
 """The reference that ``hwprices recheck`` takes: the last word of a citation."""
 
 USUAL = {"zone": None, "software": "none", "license_model": "included", "tenancy": "shared"}
-"""What a citation leaves out of its line; the price_id and the check cover it all the same."""
+"""Values that a citation leaves out of its line; the price_id still covers them."""
 
 BEGIN = "hwprices "
 END = "; recheck: hwprices recheck "
@@ -54,7 +54,7 @@ CITED = re.compile(
     rf"{REFERENCE.pattern}",
     re.ASCII,
 )
-"""A citation without the marks of markdown and TeX: the line, or its reference alone."""
+"""A citation without markdown and TeX: the line, or only its reference."""
 
 MARKDOWN_MARKS = re.compile(r"[*`<>]")
 TEX_SPECIAL = re.compile(r"([&%$#_{}])")
@@ -63,7 +63,7 @@ TEX_ESCAPE = re.compile(r"\\([&%$#_{}])")
 
 @dataclass(frozen=True)
 class CitedPrice:
-    """What a recheck needs to know of a citation. ``intact``: its check fits its text."""
+    """The price in a citation. ``intact``: the checksum matches the text."""
 
     price_id: str
     release: str
@@ -76,10 +76,10 @@ class CitedPrice:
 class Citation:
     """One price of one release. ``str()`` returns the line to paste.
 
-    ``amount`` is what one ``unit`` ("h") costs in ``currency``: prices.effective_hourly.
-    ``sources`` are the vendor's SKUs, each with the SHA-256 of the landed page that names it; those
-    of a composed price are several. ``url`` is the page's address, ``fetched_at`` when it was
-    fetched, ``valid_from`` the first release with this amount; None in a release without history.
+    ``amount`` is the price of one ``unit`` ("h") in ``currency``: prices.effective_hourly.
+    ``sources`` are the vendor's SKUs (several for a composed price), each with the SHA-256 of its
+    landed page. ``url`` is the page's address, ``fetched_at`` the time when it was fetched,
+    ``valid_from`` the first release with this amount, or None if the release has no history.
     """
 
     amount: Decimal
@@ -107,7 +107,7 @@ class Citation:
 
     @property
     def bought(self) -> str:
-        """What exactly is bought, in one line; what is usual is left out."""
+        """What is bought, in one line, without USUAL values."""
         parts = [f"{self.instance_type} ({self.provider} {self.region})", self.os]
         parts += [
             f"{name.removesuffix('_model')} {getattr(self, name)}"
@@ -125,12 +125,12 @@ class Citation:
 
     @property
     def check(self) -> str:
-        """The check: 8 digits of the reference's other parts, and 8 of the whole line."""
+        """The checksum: 8 digits of the rest of the reference, and 8 digits of the line."""
         return _check(self._reference(), self._line())
 
     @property
     def reference(self) -> str:
-        """The last word of the line, which is all that a recheck needs."""
+        """The last word of the line, which identifies the citation."""
         return f"{self._reference()}:{self.check}"
 
     @property
@@ -198,11 +198,11 @@ FORMATS: Mapping[str, Callable[[Citation], str]] = {
     "json": Citation.to_json,
     "bibtex": Citation.to_bibtex,
 }
-"""How a citation may be written."""
+"""Formats of a citation."""
 
 
 def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
-    """Cite the cheapest price that a question finds, or the price with an id: ``Dataset.cite``."""
+    """Cite the price with an id, or the cheapest price of a question; see ``Dataset.cite``."""
     if explain.PRICE_ID.match(text):
         price_id = text
     else:
@@ -215,10 +215,10 @@ def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
 
 
 def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
-    """Cite prices by their ids, in that order, with one scan of each table.
+    """Cite prices by their ids, in their order, with one scan of each table.
 
     Raises:
-        HwpricesError: the amount of one of them is not known.
+        HwpricesError: the amount of a price is unknown.
     """
     wanted = pl.col("price_id").is_in(sorted(set(price_ids)))
     prices = {
@@ -232,7 +232,7 @@ def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
     components = found.partition_by("price_id", as_dict=True) if found.height else {}
     none = found.clear()
     return [
-        of_price(
+        cite_row(
             dataset.version,
             prices[price_id],
             components.get((price_id,), none),
@@ -242,17 +242,17 @@ def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
     ]
 
 
-def of_price(
+def cite_row(
     release: str,
     price: Mapping[str, Any],
     components: pl.DataFrame,
     since: datetime | None,
     until: datetime | None = None,
 ) -> Citation:
-    """Cite a row of prices that held from ``since`` to ``until``, None if it still does.
+    """Cite a row of prices that was valid from ``since`` to ``until``, None if it still is.
 
     Raises:
-        HwpricesError: its amount is not known.
+        HwpricesError: the amount is unknown.
     """
     if price["effective_hourly"] is None:
         raise HwpricesError(
@@ -276,71 +276,69 @@ def of_price(
 def read(text: str) -> list[CitedPrice]:
     """Read the citations in a text: references, lines, markdown, BibTeX, or JSON.
 
-    Text around them and line breaks do not matter. A line counts once, with its reference.
+    Surrounding text and line breaks do not matter. A line and its reference are one citation.
 
     Raises:
-        HwpricesError: there is none.
+        HwpricesError: there is no citation.
     """
-    found = _of_json(text) or _of_text(text)
-    if not found:
+    citations = _read_json(text) or _read_text(text)
+    if not citations:
         raise HwpricesError(
             f"found no citation in {text.strip()[:40]!a}",
             "Give the line that hwprices cite prints, its last word, or a file with such lines.",
         )
-    return found
+    return citations
 
 
-def _of_json(text: str) -> list[CitedPrice]:
-    """Read a citation in JSON or a list of them; nothing where the text is something else."""
+def _read_json(text: str) -> list[CitedPrice]:
+    """Read one citation or a list of citations in JSON; empty for any other text."""
     try:
         values = json.loads(text)
         listed = values if isinstance(values, list) else [values]
-        return [_of_mapping(value) for value in listed]
+        return [_read_mapping(value) for value in listed]
     except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
         return []
 
 
-def _of_mapping(value: dict[str, Any]) -> CitedPrice:
-    """Read one citation of ``to_dict``; it is intact if it comes out the same."""
+def _read_mapping(value: dict[str, Any]) -> CitedPrice:
+    """Read a citation of ``to_dict``; it is intact if ``to_dict`` returns the same again."""
     names = {field.name for field in fields(Citation)}
     times = {
         name: datetime.fromisoformat(value[name]) if value[name] else None
         for name in ("valid_from", "valid_to", "fetched_at")
     }
     sources = tuple((source["sku"], source["page_sha256"]) for source in value["sources"])
-    given: dict[str, Any] = {name: value[name] for name in names} | times
-    citation = Citation(**given | {"amount": Decimal(value["amount"]), "sources": sources})
+    values: dict[str, Any] = {name: value[name] for name in names} | times
+    citation = Citation(**values | {"amount": Decimal(value["amount"]), "sources": sources})
     is_same = citation.to_dict() == value
     return CitedPrice(
         citation.price_id, citation.release, citation.amount, citation.currency, is_same
     )
 
 
-def _of_text(text: str) -> list[CitedPrice]:
+def _read_text(text: str) -> list[CitedPrice]:
     """Read the lines and bare references in a text."""
     unmarked = _unmarked(text)
-    found = [_of_match(match) for match in CITED.finditer(unmarked)]
-    lines = sum(match["line"] is not None for match in CITED.finditer(unmarked))
-    if lines != unmarked.count(END):
+    matches = list(CITED.finditer(unmarked))
+    if sum(match["line"] is not None for match in matches) != unmarked.count(END):
         raise HwpricesError(
             "a citation has lost its reference, the word after hwprices recheck",
             "Copy the citation again.",
         )
-    return found
+    return [_read_match(match) for match in matches]
 
 
-def _of_match(match: re.Match[str]) -> CitedPrice:
+def _read_match(match: re.Match[str]) -> CitedPrice:
     reference, _, check = match[0].removeprefix(match["line"] or "").rpartition(":")
     intact = check[:HALF_CHECK] == _digest(reference)
     if match["line"]:
-        whole = match["head"] and check == _check(reference, match["line"] + reference)
-        intact = bool(whole)
+        intact = bool(match["head"]) and check == _check(reference, match["line"] + reference)
     amount = Decimal(match["amount"])
     return CitedPrice(match["price_id"], match["release"], amount, match["currency"], intact)
 
 
 def _unmarked(text: str) -> str:
-    """Take out line breaks and the marks of markdown and TeX."""
+    """Remove line breaks and the marks of markdown and TeX."""
     return " ".join(MARKDOWN_MARKS.sub("", TEX_ESCAPE.sub(r"\1", text)).split())
 
 
@@ -353,7 +351,7 @@ def _digest(text: str) -> str:
 
 
 def utc_text(time: datetime | None) -> str | None:
-    """Write a time in UTC, to the second; None for None."""
+    """Format a time in UTC, to the second; None for None."""
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if time else None
 
 
@@ -367,33 +365,32 @@ EXIT_STATUS: dict[Status, int] = {
     "UNREACHABLE": 2,
     "ALTERED": 2,
 }
-"""What a recheck ends with; of several citations the highest counts."""
+"""Exit status of a recheck; the highest one for several citations."""
 
 PARTLY_OURS = ("restated", "changed_and_restated", "unclear")
-"""Reasons of an interval's start or end that are not the vendor's alone."""
+"""Reasons of the start or end of an interval that are at least partly our own correction."""
 
 READING_PARTS = {
     "code": "the program that reads the pages",
     "sheets": "the rule sheets",
     "corrections": "the corrections in data/corrections.yaml",
 }
-"""Parts of a ``Reading``: what each is called in a reason."""
+"""Parts of a ``Reading``: their names in a reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recheck:
-    """What became of one cited price, as of ``release`` or, of a live answer, of now.
+    """The current state of a cited price.
 
     Attributes:
         status: SAME; MOVED, the vendor changed it; GONE, the vendor no longer sells it; RESTATED,
-            we corrected our reading; UNREACHABLE, nobody can tell; ALTERED, the citation is not the
-            one that was written.
+            we corrected our reading; UNREACHABLE, unknown; ALTERED, somebody changed the citation.
         reference: the citation.
-        release: the release it was compared with.
-        amount: what it is now, in the currency of the citation; None where it is not known.
-        since: since when it has been so: the time of a release.
-        last_day: of a price that is gone, when its last page was fetched.
-        reason: why, in a sentence; empty where the status says it all.
+        release: the release it was compared with, or "live".
+        amount: the current amount in the currency of the citation; None if unknown.
+        since: the time of the release that has the current amount first.
+        last_day: the time when the last page of a price that is gone was fetched.
+        reason: the reason in a sentence, or "".
     """
 
     status: Status
@@ -406,23 +403,22 @@ class Recheck:
 
     def __str__(self) -> str:
         """Return one line: the status, the price, and what is different."""
-        then = f"{plain(self.reference.amount)} {self.reference.currency}/h"
+        cited = f"{plain(self.reference.amount)} {self.reference.currency}/h"
         now = f"{plain(self.amount)} {self.reference.currency}/h" if self.amount else "not known"
-        since = f" since {self.since:%Y-%m-%d}" if self.since else ""
-        text = {
-            "SAME": then,
-            "MOVED": f"{then} -> {now}{since}",
-            "RESTATED": f"{then} -> {now}{since}",
-            "GONE": f"{then}, last seen on {self.last_day:%Y-%m-%d}" if self.last_day else then,
-        }.get(self.status, then)
+        text = cited
+        if self.status in ("MOVED", "RESTATED"):
+            since = f" since {self.since:%Y-%m-%d}" if self.since else ""
+            text = f"{cited} -> {now}{since}"
+        elif self.status == "GONE" and self.last_day:
+            text = f"{cited}, last seen on {self.last_day:%Y-%m-%d}"
         return f"{self.status} {self.reference.price_id} {text}" + (
             f" ({self.reason})" if self.reason else ""
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, those of the reference as cited_…, as ``--json`` of the command."""
+        """Return the fields, with those of the reference as cited_…, for ``--json``."""
         cited = {f"cited_{name}": value for name, value in asdict(self.reference).items()}
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         del values["reference"], cited["cited_intact"]
         price_id = cited.pop("cited_price_id")
         amounts = {"cited_amount": plain(self.reference.amount), "amount": plain(self.amount)}
@@ -443,7 +439,7 @@ def recheck(dataset: "Release", references: Sequence[CitedPrice]) -> list[Rechec
     by_id = found.partition_by("price_id", as_dict=True, include_key=False)
     none = found.clear().drop("price_id")
     return [
-        _one(dataset, reference, by_id.get((reference.price_id,), none).to_dicts())
+        _recheck(dataset, reference, by_id.get((reference.price_id,), none).to_dicts())
         for reference in references
     ]
 
@@ -452,28 +448,28 @@ INTERVAL = (
     *("provider", "effective_hourly", "price_reason", "valid_from", "valid_to", "state"),
     *("start_reason", "end_reason", "observed_last", "waits_for"),
 )
-"""Columns of price_history that tell what became of a price."""
+"""Columns of price_history that a recheck needs."""
 
 
-def _one(dataset: "Release", reference: CitedPrice, rows: list[dict[str, Any]]) -> Recheck:
+def _recheck(dataset: "Release", reference: CitedPrice, rows: list[dict[str, Any]]) -> Recheck:
     """Compare one citation; ``rows`` are all intervals of its price, oldest first."""
-    at = version_time(reference.release)
-    later = [row for row in rows if row["valid_to"] is None or row["valid_to"] > at]
-    found = _problem(dataset, reference, later) or _outcome(dataset, reference, later)
-    return replace(found, release=dataset.version)
+    cited_at = version_time(reference.release)
+    later = [row for row in rows if row["valid_to"] is None or row["valid_to"] > cited_at]
+    answer = _problem(dataset, reference, later) or _outcome(dataset, reference, later)
+    return replace(answer, release=dataset.version)
 
 
 def _problem(
     dataset: "Release", reference: CitedPrice, later: list[dict[str, Any]]
 ) -> Recheck | None:
-    """State why a citation cannot be compared, or None. ``later`` are intervals since then."""
-    at = version_time(reference.release)
+    """State why a citation cannot be compared, or None; ``later``: intervals since the citation."""
+    cited_at = version_time(reference.release)
     if not reference.intact:
         status: Status = "ALTERED"
         reason = "its check does not fit its text: copy it again"
-    elif version_time(dataset.version) < at:
+    elif version_time(dataset.version) < cited_at:
         status, reason = "UNREACHABLE", f"release {dataset.version} is older than the citation"
-    elif not later or later[0]["valid_from"] > at:
+    elif not later or later[0]["valid_from"] > cited_at:
         status, reason = "UNREACHABLE", f"the history has no such price at {reference.release}"
     elif later[0]["effective_hourly"] != reference.amount:
         was = plain(later[0]["effective_hourly"]) or why_unknown(later[0]["price_reason"])
@@ -484,8 +480,8 @@ def _problem(
 
 
 def _outcome(dataset: "Release", reference: CitedPrice, later: list[dict[str, Any]]) -> Recheck:
-    """Describe what became of a price. The first of ``later`` is the interval that was cited."""
-    now = later[-1]
+    """Compare a citation with the last of the intervals ``later``; the first is the cited one."""
+    last = later[-1]
     steps = [
         row
         for before, row in pairwise(later)
@@ -493,64 +489,64 @@ def _outcome(dataset: "Release", reference: CitedPrice, later: list[dict[str, An
     ]
     is_ours = all(row["start_reason"] == "restated" for row in steps)
     reasons = [_our_reason(dataset, row) for row in steps if row["start_reason"] in PARTLY_OURS]
-    answer = Recheck(status="SAME", reference=reference, since=now["valid_from"])
-    if now["state"] == "ended":
-        if now["end_reason"] in PARTLY_OURS:
-            reasons.append(_our_reason(dataset, now))
+    answer = Recheck(status="SAME", reference=reference, since=last["valid_from"])
+    if last["state"] == "ended":
+        if last["end_reason"] in PARTLY_OURS:
+            reasons.append(_our_reason(dataset, last))
         return replace(
             answer,
-            status="RESTATED" if now["end_reason"] == "restated" else "GONE",
-            since=now["valid_to"],
-            last_day=now["observed_last"],
+            status="RESTATED" if last["end_reason"] == "restated" else "GONE",
+            since=last["valid_to"],
+            last_day=last["observed_last"],
             reason=_joined(reasons),
         )
-    if now["state"] != "current":
-        waits = f", waiting for {now['waits_for']}" if now["waits_for"] else ""
-        reason = f"{now['state']}{waits}; last seen on {now['observed_last']:%Y-%m-%d}"
+    if last["state"] != "current":
+        waits = f", waiting for {last['waits_for']}" if last["waits_for"] else ""
+        reason = f"{last['state']}{waits}; last seen on {last['observed_last']:%Y-%m-%d}"
         return replace(answer, status="UNREACHABLE", since=None, reason=reason)
-    if now["effective_hourly"] == reference.amount:
+    if last["effective_hourly"] == reference.amount:
         reason = "it moved and came back" if steps else ""
         return replace(answer, amount=reference.amount, reason=reason)
-    if now["price_reason"]:
-        reasons.append(why_unknown(now["price_reason"]))
+    if last["price_reason"]:
+        reasons.append(why_unknown(last["price_reason"]))
     return replace(
         answer,
         status="RESTATED" if is_ours else "MOVED",
-        amount=now["effective_hourly"],
+        amount=last["effective_hourly"],
         reason=_joined(reasons),
     )
 
 
-def of_vendor(
-    known: Recheck, amount: Decimal | None, re_read: Decimal | None, at: datetime
+def compare_live(
+    stored: Recheck, amount: Decimal | None, re_read: Decimal | None, at: datetime
 ) -> Recheck:
-    """Compare a citation with what the vendor says now.
+    """Compare a citation with the vendor's current price.
 
     Args:
-        known: how it compares with the release that the vendor was asked about.
-        amount: the vendor's price now; None where it no longer lists it.
-        re_read: what the installed program reads from the pages of that release; None if they are
-            gone.
+        stored: the comparison with the release.
+        amount: the vendor's current price; None if it is no longer listed.
+        re_read: the price that the installed program reads from the pages of the release; None if
+            they are gone.
         at: when the vendor was asked.
     """
-    answer = replace(known, release="live", amount=amount, since=at, last_day=None, reason="")
+    answer = replace(stored, release="live", amount=amount, since=at, last_day=None, reason="")
     if amount is None:
         return replace(answer, status="GONE", reason="the vendor no longer lists it")
-    if amount == known.reference.amount:
+    if amount == stored.reference.amount:
         return replace(answer, status="SAME", since=None)
-    if amount == known.amount:
-        return replace(known, release="live")
-    if amount == re_read and known.status in ("SAME", "RESTATED"):
+    if amount == stored.amount:
+        return replace(stored, release="live")
+    if amount == re_read and stored.status in ("SAME", "RESTATED"):
         reason = "this program reads the pages of the release in another way"
         return replace(answer, status="RESTATED", reason=reason)
     return replace(answer, status="MOVED")
 
 
-def place_of(dataset: "Release", price_id: str) -> dict[str, Any] | None:
-    """Return where a price is read from; None where no release had it.
+def find_source(dataset: "Release", price_id: str) -> dict[str, Any] | None:
+    """Return where a price is read from; None if no release has had it.
 
     Keys: price_id, provider, region, instance_type; units, the units of collection (kind/region)
-    that are known to have it; pages, the SHA-256 of its landed pages.
+    known to have it; pages, the SHA-256 of its landed pages.
     """
     columns = ("price_id", "provider", "region", "instance_type")
     rows = past.table(dataset).filter(pl.col("price_id") == price_id).sort("valid_from")
@@ -573,21 +569,21 @@ def _joined(reasons: list[str]) -> str:
 
 
 def _our_reason(dataset: "Release", row: dict[str, Any]) -> str:
-    """Describe which part of our reading changed at a step that is not the vendor's alone."""
+    """Describe which part of our reading changed at a step that is partly our correction."""
     is_end = row["end_reason"] in PARTLY_OURS
     code = row["end_reason"] if is_end else row["start_reason"]
     if code == "unclear":
         return "vendor's data and our reading both changed, and the older pages are gone"
-    at = row["valid_to" if is_end else "valid_from"]
-    parts = _parts_that_changed(dataset, row["provider"], at)
+    time = row["valid_to" if is_end else "valid_from"]
+    parts = _changed_parts(dataset, row["provider"], time)
     what = " and ".join(READING_PARTS[part] for part in parts) or "our reading of the pages"
-    return f"we changed {what} on {at:%Y-%m-%d}"
+    return f"we changed {what} on {time:%Y-%m-%d}"
 
 
-def _parts_that_changed(dataset: "Release", provider: str, at: datetime) -> list[str]:
+def _changed_parts(dataset: "Release", provider: str, time: datetime) -> list[str]:
     """List the parts of the reading that the release of a time changed; none if it is not kept."""
     kept = versions(dataset.store)
-    version = next((one for one in kept if version_time(one) == at), None)
+    version = next((version for version in kept if version_time(version) == time), None)
     if version is None:
         return []
     release = read_manifest(dataset.store, version)

@@ -1,10 +1,9 @@
-"""Compare prices in other currencies: at an exchange rate that the reader gives, or not at all.
+"""Convert prices in other currencies to USD at exchange rates that the user gives.
 
-The dataset holds each price in the currency of its vendor. Columns named usd are null in the rows
-of another currency, so nothing is compared by accident. A reader who gives a rate
-(``--usd-per EUR=1.08``) gets those columns filled in. Only ``recommend`` has a rate built in, which
-its answers state with its day. A price in a currency without a rate is shown in that currency and
-has no figure in USD.
+The dataset has each price in the currency of its vendor. Columns named usd are null for other
+currencies, so that nothing is compared by accident. An exchange rate (``--usd-per EUR=1.08``) fills
+them in. A price in a currency without a rate is shown in that currency and has no figure in USD.
+Only ``recommend`` has a built-in rate; its answers state the rate and its day.
 """
 
 import re
@@ -19,27 +18,27 @@ from hwprices.errors import HwpricesError
 from hwprices.units import Money, WideMoney
 
 Rates = Mapping[str, Decimal]
-"""Currency (ISO 4217): how many USD one unit of it is worth. Empty: no rate was given."""
+"""USD per unit of a currency (ISO 4217)."""
 
 NO_RATES: Rates = {}
 
 ECB_RATES: Rates = {"EUR": Decimal("1.1225")}
-"""The euro's reference rate of ECB_DAY, https://www.ecb.europa.eu/stats/shared/pdf/eurofxref.pdf"""
+"""The ECB's reference rate on ECB_DAY, https://www.ecb.europa.eu/stats/shared/pdf/eurofxref.pdf"""
 
 ECB_DAY = date(2026, 10, 2)
 USD = "USD"
 
-# as many places as Python gives a Decimal, and no exponent that makes a rate larger
+# up to the digits of a Python Decimal, and no positive exponent
 OPTION = re.compile(r"([A-Za-z]{3})\s*=\s*(\d{1,9}(?:\.\d{1,40})?(?:[eE]-\d{1,2})?)")
-LAST_PLACE = Decimal("1e-10")  # To which a rate is rounded, as money is: 1 / 0.92 has no end
+LAST_PLACE = Decimal("1e-10")  # rates are rounded to this, as money is
 HOURLY = "on_demand_usd_per_hour"
 
 
 def parse_rates(options: Iterable[str] | None) -> Rates:
-    """Read the values of ``--usd-per``: ``EUR=1.08`` says that one euro is 1.08 US dollars.
+    """Read the values of ``--usd-per``: ``EUR=1.08`` means that one euro is 1.08 US dollars.
 
     Raises:
-        HwpricesError: one has another form, is not above zero, or is given twice.
+        HwpricesError: a value has another form, is not above zero, or a currency is given twice.
     """
     rates: dict[str, Decimal] = {}
     for option in options or ():
@@ -58,10 +57,10 @@ def parse_rates(options: Iterable[str] | None) -> Rates:
 
 
 def read_rates(usd_per: Mapping[str, object]) -> Rates:
-    """Read exchange rates that are given as a mapping, as those of ``--usd-per``.
+    """Read exchange rates from a mapping.
 
     Raises:
-        HwpricesError: as ``parse_rates``.
+        HwpricesError: see ``parse_rates``.
     """
     written = {
         currency: f"{rate:f}" if isinstance(rate, Decimal) else rate
@@ -72,22 +71,22 @@ def read_rates(usd_per: Mapping[str, object]) -> Rates:
 
 def usd_per(rates: Rates, currency: pl.Expr) -> pl.Expr:
     """Return the USD that one unit of the currency is worth: 1 for USD, null without a rate."""
-    known = {USD: Decimal(1), **rates}
+    all_rates = {USD: Decimal(1), **rates}
     # as text: for a series of Decimal objects polars imports numpy, which takes as long as polars
-    worth = pl.Series([f"{rate:f}" for rate in known.values()]).cast(Money)
-    return currency.replace_strict(list(known), worth, default=None, return_dtype=Money)
+    usd = pl.Series([f"{rate:f}" for rate in all_rates.values()]).cast(Money)
+    return currency.replace_strict(list(all_rates), usd, default=None, return_dtype=Money)
 
 
 def to_usd(amount: pl.Expr, currency: pl.Expr, rates: Rates) -> pl.Expr:
-    """Convert money to USD, rounded at the tenth decimal; null without a rate."""
+    """Convert money to USD, rounded to ten decimals; null without a rate."""
     return (amount.cast(WideMoney) * usd_per(rates, currency)).cast(Money)
 
 
 def offers_in_usd(offers: pl.LazyFrame, rates: Rates) -> pl.LazyFrame:
     """Fill in the on-demand columns in USD for offers whose currency has a rate.
 
-    Takes and returns the columns of offers. Rows in USD stay as they are; on_demand_hourly and
-    currency stay in the vendor's currency, so that a reader can tell which rows were converted.
+    Takes and returns the columns of offers. on_demand_hourly and currency stay in the vendor's
+    currency, so that a user can see which rows were converted.
     """
     if not rates:
         return offers
@@ -124,12 +123,12 @@ def _derived() -> dict[str, pl.Expr]:
 
 
 def without_rate(currencies: Iterable[str], rates: Rates) -> list[str]:
-    """List the currencies that cannot be compared with USD: neither USD nor given a rate."""
+    """List the currencies that cannot be compared with USD."""
     return sorted({currency for currency in currencies if currency != USD} - set(rates))
 
 
 def rates_used(currencies: Iterable[str], rates: Rates) -> list[str]:
-    """Describe the rates of the currencies that have one, and whose they are if nobody gave them.
+    """Describe the rates of the currencies that have one, with the source of the built-in rate.
 
     >>> rates_used(["USD", "EUR"], ECB_RATES)
     ['EUR at 1.1225 USD (ECB, 2026-10-02)']

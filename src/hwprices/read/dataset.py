@@ -1,6 +1,6 @@
-"""Open a release and give its tables as lazy frames.
+"""Open a release, scan its tables as lazy frames, and answer questions.
 
-Needs polars, duckdb and obstore, nothing of the pipeline.
+Needs polars, duckdb and obstore, but nothing of the pipeline.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Dataset(Release):
-    """One release. ``scan(table)`` or an attribute (``dataset.prices``) gives a lazy frame."""
+    """One release. ``scan(table)`` or an attribute (``dataset.prices``) returns a lazy frame."""
 
     def at(self, when: "When") -> "Dataset":
         """Open the release that was current at a day, time or version.
@@ -41,7 +41,7 @@ class Dataset(Release):
         True
 
         Raises:
-            HwpricesError: no release that is kept is so old.
+            HwpricesError: no kept release is that old.
         """
         from hwprices.release import versions
 
@@ -50,25 +50,25 @@ class Dataset(Release):
     def history(
         self, text: str = "", *, plain: bool = False, **options: Unpack[PastOptions]
     ) -> pl.DataFrame:
-        """List what the prices of a machine type or accelerator were, and in which time.
+        """List the past prices of a machine type or accelerator, each with the time it was valid.
 
         >>> moves = open("sample").history("p5.48xlarge us-east", option="on_demand")
         >>> moves["hourly"].cast(pl.Float64).to_list()
         [98.32, 98.32, 55.04]
 
         Args:
-            text: such as "p5.48xlarge", "h100 europe spot". Types that are gone are known too.
-            plain: only shared tenancy, no other software, licenses included, unless words or
-                options say otherwise.
-            options: as in ``find``, without max_price and usd_per. ``os`` is any unless given.
+            text: such as "p5.48xlarge", "h100 europe spot". Includes types that are gone.
+            plain: only shared tenancy, without software and with licenses included, unless words or
+                options name others.
+            options: as in ``find``, without max_price and usd_per. ``os`` is any by default.
 
         Returns:
             The columns of price_history, placeholder (this release flags the price as one) and
             per_accelerator_hour.
 
         Raises:
-            HwpricesError: a word or option is not understood (the line names near ones), or none
-                names a machine.
+            HwpricesError: a word or option is not understood (the message suggests similar ones),
+                or none names a machine.
         """
         from hwprices.read import past
         from hwprices.read.find.search import EVERY_WAY
@@ -77,12 +77,13 @@ class Dataset(Release):
         return past.answer(self, text, usual, **options).rows
 
     def diff(self, since: "When | None" = None, **options: Unpack[Options]) -> pl.DataFrame:
-        """List the prices of this release that differ from those at an earlier time.
+        """List the prices of this release that differ from the prices at an earlier time.
 
-        Without ``since`` from those of the release before. The earlier release need not be kept;
-        where it is, a price that it flags as a placeholder is not a rise or fall (``change`` is
-        placeholder), as one that this release flags. ``options``: only these prices, as in
-        ``find``: provider, region, country, type, option, term, os …
+        ``since``: the earlier time or release; by default the previous release, which need not be
+        kept. A change from or to a placeholder is neither a rise nor a fall (``change`` is
+        placeholder); the placeholders of the earlier release are known only if it is kept.
+        ``options``: only these prices, as in ``find``: provider, region, country, type, option,
+        term, os …
 
         >>> moves = open("sample").diff("2025-03-31").filter(instance_type="p5.48xlarge")
         >>> moves.select("change", "change_percent").rows()
@@ -98,8 +99,8 @@ class Dataset(Release):
         earlier = self.release.previous if since is None else since
         if earlier is None:
             raise HwpricesError(
-                f"release {self.version} is the first: there is none to compare it with",
-                "Compare again when there is another.",
+                f"release {self.version} is the first: there is no earlier release to compare with",
+                "Publish another release, then compare.",
             )
         until, at = versions.version_time(self.version), versions.instant(earlier)
         kept = [
@@ -108,9 +109,9 @@ class Dataset(Release):
             if versions.version_time(version) <= at
         ]
         before = past.flagged(Dataset(self.store, kept[-1])) if kept else None
-        return past.diff(self, at, until, before).filter(past.asked(self, options))
+        return past.diff(self, at, until, before).filter(past.option_conditions(self, options))
 
-    if TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
+    if TYPE_CHECKING:  # so that type checkers find misspelled names
         regions: pl.LazyFrame
         zones: pl.LazyFrame
         instance_types: pl.LazyFrame
@@ -146,7 +147,7 @@ class Dataset(Release):
             return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and pickled: all but the connection, which cannot be."""
+        """Return the state to copy and pickle, without the connection, which cannot be pickled."""
         return {name: value for name, value in self.__dict__.items() if name != "duckdb"}
 
     def __dir__(self) -> list[str]:
@@ -160,9 +161,9 @@ class Dataset(Release):
     def duckdb(self) -> "DuckDBPyConnection":
         """A DuckDB connection with a view for each table, and access to no other file.
 
-        The network and extensions are refused too; tables that queries create are in memory. Only
-        ``copy … to`` a file of the release itself is possible: give the SQL of others to ``query``,
-        which refuses it. Times are in UTC. Threads need a ``cursor()`` each, as in DuckDB.
+        The network and extensions are refused too; tables that queries create are in memory. It can
+        overwrite files of the release with ``copy … to``, so run SQL of others with ``query``,
+        which refuses such statements. Times are in UTC. Each thread needs its own ``cursor()``.
 
         >>> open("sample").duckdb.sql("select 6 * 7").fetchall()
         [(42,)]
@@ -170,14 +171,14 @@ class Dataset(Release):
         return self.locked_duckdb()
 
     def locked_duckdb(self, max_memory: str = "") -> "DuckDBPyConnection":
-        """Open a connection such as ``duckdb``, with tables and a limit on memory of its own.
+        """Open another connection like ``duckdb``, with an optional memory limit.
 
         >>> open("sample").locked_duckdb("1GB").sql("select 6 * 7").fetchall()
         [(42,)]
 
         Args:
-            max_memory: such as 4GB, or 50% of the machine's. Queries that need more are refused,
-                and write no temporary files. Without it, DuckDB's own limit.
+            max_memory: such as 4GB, or 50% of the machine's. Queries that need more fail, and write
+                no temporary files. Default: DuckDB's own limit.
 
         Raises:
             HwpricesError: max_memory is not a size, or a table cannot be read.
@@ -187,11 +188,11 @@ class Dataset(Release):
         return sql.open_locked(self, max_memory)
 
     def query(self, sql: str) -> pl.DataFrame:
-        """Ask in DuckDB's SQL, in which each table is a view, and give the rows as a frame.
+        """Run a query in DuckDB's SQL, in which each table is a view, and return its rows.
 
-        It uses the connection ``duckdb``, and refuses statements that write files. Tables that one
-        query creates, the next one reads. For a statement without rows the frame is empty. Threads
-        may ask at the same time.
+        It uses the connection ``duckdb``, and refuses statements that write files. A query can read
+        the tables that earlier ones created. A statement without rows returns an empty frame. Safe
+        to call from several threads.
 
         >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
         >>> open("sample").query(sql).item()
@@ -205,11 +206,11 @@ class Dataset(Release):
         return asking.frame(self.duckdb, sql, self.tables)
 
     def unsafe_duckdb(self, max_memory: str = "") -> "DuckDBPyConnection":
-        """Open a DuckDB connection with a view for each table, and all that DuckDB can do.
+        """Open a DuckDB connection with a view for each table, without restrictions.
 
-        Its queries read and write any file that you may, and load extensions from the network: for
-        ``copy … to``, and for programs that need DuckDB's own class. Run your own queries only.
-        ``max_memory``: as for ``locked_duckdb``, but what needs more goes to temporary files.
+        Its queries can read and write any of your files and load extensions from the network: for
+        ``copy … to``, and for programs that need DuckDB's own class. Run only your own queries.
+        ``max_memory``: as for ``locked_duckdb``, but queries that need more use temporary files.
 
         >>> sql = "select vcpus from instance_types where instance_type = 'g6.xlarge'"
         >>> open("sample").unsafe_duckdb().sql(sql).fetchall()
@@ -238,20 +239,24 @@ class Dataset(Release):
             text: such as "8xH100 europe 1y".
             sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
             descending: the highest figure first.
-            overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
+            overlays: your own discounts: a file of rules, or the result of ``overlays.rules.load``.
             options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
                 continent, option, term, os, tenancy, max_price, usd_per …;
-                ``read.find.options.Options`` lists them and says what each takes.
+                ``read.find.options.Options`` describes them.
 
         Raises:
-            HwpricesError: a word or option is not understood; the line names near ones.
+            HwpricesError: a word or option is not understood; the message suggests similar ones.
         """
         from hwprices.read.find import offers
         from hwprices.read.overlays import rules
 
-        own = rules.given(overlays)
         answer = offers.answer(
-            self, text, sort=sort, descending=descending, overlays=own, **options
+            self,
+            text,
+            sort=sort,
+            descending=descending,
+            overlays=rules.as_overlays(overlays),
+            **options,
         )
         return answer.rows
 
@@ -262,24 +267,24 @@ class Dataset(Release):
         overlays: "str | Path | Overlays | None" = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
-        """Return every price of a machine type, known or not, the cheapest first.
+        """Return every price of a machine type, also unknown ones, the cheapest first.
 
-        The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
-        ``find``; without them all systems and tenancies are given.
+        Case and the vendor's prefix of the name do not matter: "d4s_v5". ``options`` as in
+        ``find``, except that all systems and tenancies are the default.
 
         >>> prices = open("sample").price("d4s_v5", option="on_demand", region="westeurope")
         >>> prices.select("os", pl.col("effective_hourly").cast(float)).rows()
         [('linux', 0.23), ('windows', 0.414)]
 
         Raises:
-            HwpricesError: there is no such machine type, or it has no price; the line says whether
-                it is not sold or not in this release.
+            HwpricesError: there is no such machine type, or it has no price; the message states
+                whether it is not sold or not in this release.
         """
         from hwprices.read.find import machine
         from hwprices.read.overlays import rules
 
         return machine.require_prices(
-            machine.answer(self, name, overlays=rules.given(overlays), **options)
+            machine.answer(self, name, overlays=rules.as_overlays(overlays), **options)
         )
 
     def compare(
@@ -294,8 +299,8 @@ class Dataset(Release):
         Each price has its region, whether it is stale, and its id: spot_usd_per_hour, spot_region,
         spot_stale, spot_price_id.
 
-        ``equals``: add the machine of every other provider that is most like the first one.
-        ``options`` as in ``find``.
+        ``equals``: add the most similar machine of every other provider. ``options`` as in
+        ``find``.
 
         >>> rows = open("sample").compare("g6.xlarge", "g2-standard-4")
         >>> rows.select("instance_type", "memory_gib").rows()
@@ -307,8 +312,8 @@ class Dataset(Release):
         from hwprices.read.find.compare import compare
         from hwprices.read.overlays import rules
 
-        own = rules.given(overlays)
-        return compare(self, *names, equals=equals, overlays=own, **options).rows
+        discounts = rules.as_overlays(overlays)
+        return compare(self, *names, equals=equals, overlays=discounts, **options).rows
 
     def explain(
         self,
@@ -321,18 +326,18 @@ class Dataset(Release):
     ) -> "Explanation":
         """Trace one price back to the vendor's line.
 
-        ``price``: a price_id, or a machine type as ``price`` takes it; then the options must leave
-        one price. The answer has the price's row (``price``), how it is computed (``arithmetic``),
-        what it is the sum of (``components``), and for each SKU the landed page and the line on it
-        (``traces``), where the dataset has its pages.
+        ``price``: a price_id, or a machine type; then the options must select exactly one price.
+        The answer has the price's row (``price``), how it is computed (``arithmetic``), its parts
+        (``components``), and for each SKU the landed page and the line on it (``traces``), if the
+        dataset has its pages.
 
         >>> g6 = open("sample").explain("g6.xlarge", os="linux", purchase_option="on_demand")
         >>> g6.arithmetic
         '0.8048 USD/h, as the vendor states it'
 
         Raises:
-            HwpricesError: there is no such price, or there are several: the line says where, or
-                what tells them apart.
+            HwpricesError: there is no such price (the message states where the type has prices), or
+                there are several (it names the options that distinguish them).
         """
         from hwprices.read import explain
 
@@ -344,7 +349,7 @@ class Dataset(Release):
     def cite(self, text: str, **options: Unpack[Options]) -> "Citation":
         """Cite one price: a line to paste that names the vendor's page and can be rechecked.
 
-        ``text``: a price_id, or words as in ``find``, of which the cheapest price is cited.
+        ``text``: a price_id, or words as in ``find``, which cite the cheapest matching price.
         ``str()`` of the answer is the line; it also writes markdown, JSON and BibTeX.
 
         >>> citation = open("sample").cite("p5.48xlarge us-east-1 on_demand")
@@ -359,16 +364,16 @@ class Dataset(Release):
         return citation.cite(self, text, **options)
 
     def recheck(self, *citations: "str | Citation") -> "list[Recheck]":
-        """Compare citations with this release: same, moved, gone or restated, one answer each.
+        """Compare citations with this release; each answer is SAME, MOVED, GONE or RESTATED.
 
-        A text may have several citations, in any format that ``cite`` writes.
+        A text may contain several citations, in any format that ``cite`` writes.
 
         >>> data = open("sample")
         >>> [answer.status for answer in data.recheck(data.cite("p5.48xlarge on_demand"))]
         ['SAME']
 
         Raises:
-            HwpricesError: a text has no citation, or the release no price history.
+            HwpricesError: a text has no citation, or the release has no price history.
         """
         from hwprices.read import citation
 
@@ -385,16 +390,16 @@ class Dataset(Release):
     ) -> pl.DataFrame:
         """Describe an accelerator, a CPU or a machine to buy in one row.
 
-        ``name``: an id, a name, or enough words of one. ``ownership``: assumptions behind
-        tco_usd_per_hour. ``usd_per``: exchange rates, as in ``find``. Costs, in USD an hour, and
-        emissions are of one accelerator, or of one vCPU of a CPU; ``missing`` says why a figure is
-        not known. See ``hwprices.device``.
+        ``name``: an id, a name, or enough words of it. ``ownership``: assumptions behind
+        tco_usd_per_hour. ``usd_per``: exchange rates, as in ``find``. Costs (USD per hour) and
+        emissions are per accelerator, or per vCPU of a CPU; ``missing`` states why a figure is
+        unknown. See ``hwprices.device``.
 
         >>> open("sample").device("H100 SXM").select("device_id", "memory_gb").rows()
         [('nvidia-h100-sxm5-80gb', 80.0)]
 
         Raises:
-            HwpricesError: no device has this name, or several have; or a rate is none.
+            HwpricesError: no device or several devices have this name, or a rate is invalid.
         """
         from hwprices.read.device import device
         from hwprices.read.ownership import DEFAULTS
@@ -406,8 +411,8 @@ class Dataset(Release):
     ) -> pl.DataFrame:
         """Rank machines for a model, to rent and to buy: one row a machine, the best first.
 
-        Those that are left out come last, with the reason in ``excluded``; ``assumed`` says what
-        the answer assumes beyond the question. Columns: ``read.recommend.recommend.COLUMNS``.
+        Excluded machines come last, with the reason in ``excluded``; ``assumed`` lists the
+        assumptions beyond the question. Columns: ``read.recommend.recommend.COLUMNS``.
 
         >>> import hwprices
         >>> machines = open("sample").recommend(
@@ -440,13 +445,13 @@ class Dataset(Release):
         *,
         overlays: "str | Path | Overlays | None" = None,
     ) -> pl.DataFrame:
-        """Compare owning each machine that one can buy with renting it, the first to pay first.
+        """Compare owning each machine on sale with renting one; the earliest break-even first.
 
-        Prices are in USD, of an hour of use where the name says so; break_even_hours counts hours
-        of use and may be more than the machine's life. break_even_1y_hours and break_even_3y_hours
-        are the same against the cheapest commitment. Columns:
-        ``read.ownership.BREAK_EVEN_COLUMNS``. ``overlays``: own discounts on rents, as in ``find``;
-        the rules that changed a rent are in cloud_overlay, cloud_1y_overlay and so on.
+        Prices are in USD, or USD per hour of use in columns named so. break_even_hours counts hours
+        of use and may exceed the machine's lifetime; break_even_1y_hours and break_even_3y_hours
+        compare with the cheapest commitment. Columns: ``read.ownership.BREAK_EVEN_COLUMNS``.
+        ``overlays``: your own discounts on rents, as in ``find``; the rules that changed a rent are
+        in cloud_overlay, cloud_1y_overlay and so on.
 
         >>> import hwprices
         >>> machines = open("sample").tco(hwprices.Ownership(utilisation=0.8, usd_per_kwh=0.20))
@@ -461,22 +466,24 @@ class Dataset(Release):
     def bill(self, path: str | Path) -> "Bill":
         """Open a bill of a cloud, to check it against prices or to reprice its usage.
 
-        ``path``: a file, or a folder of parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure's cost export
-        or Google's detailed export, as CSV, Parquet or JSON lines. docs/bills.md has examples.
+        ``path``: a file, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure's cost
+        export or Google's detailed export, as CSV, Parquet or JSON lines. docs/bills.md has
+        examples.
 
         >>> open("sample").bill("no.csv")
         Traceback (most recent call last):
         hwprices.errors.HwpricesError: no.csv does not exist. Give a file or a folder of parts.
 
         Raises:
-            HwpricesError: the path has no bill, or a file is damaged; the line names file and line.
+            HwpricesError: the path has no bill, or a file is damaged; the message names file and
+                line.
         """
         from hwprices.read.bill import Bill
 
         return Bill(self, path)
 
     def coverage(self) -> pl.DataFrame:
-        """Return one row for each region: how many prices it has, of which kinds, how old.
+        """Return one row for each region: the number, kinds and age of its prices.
 
         >>> open("sample").coverage().filter(pl.col("prices") > 0, provider="aws")["region"].item()
         'us-east-1'
@@ -486,9 +493,7 @@ class Dataset(Release):
         return covers.coverage(self)
 
     def column_coverage(self, *providers: str) -> pl.DataFrame:
-        """Return one row for each column of each table: in how many rows it has a value.
-
-        ``providers``: count the rows of these only.
+        """Count the values of each column of each table. ``providers``: count only their rows.
 
         >>> rows = open("sample").column_coverage("aws").filter(table="instance_types")
         >>> rows.filter(column="base_ghz")["filled"].item()
@@ -499,7 +504,7 @@ class Dataset(Release):
         return covers.columns(self, providers)
 
     def refused(self) -> pl.DataFrame:
-        """Group the refused rows by provider, table and reason; ``quarantine`` has each of them.
+        """Count the refused rows by provider, table and reason; ``quarantine`` has every row.
 
         >>> open("sample").refused().filter(provider="azure").select("reason", "rows").rows()
         [('no_size_name', 4)]
@@ -516,10 +521,10 @@ class Dataset(Release):
         overlays: "str | Path | Overlays | None" = None,
         all_columns: bool = False,
     ) -> Path:
-        """Write a table or several to a file, and give its path.
+        """Write tables to a file, and return its path.
 
-        The suffix says how: .csv, .json, .parquet, .xlsx or .duckdb; .iceberg is a folder with an
-        Iceberg catalog over the release's own files.
+        The suffix sets the format: .csv, .json, .parquet, .xlsx or .duckdb; .iceberg is a folder
+        with an Iceberg catalog over the release's own files.
 
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
@@ -533,8 +538,8 @@ class Dataset(Release):
         from hwprices.read.overlays import rules
 
         names = [tables] if isinstance(tables, str) else tables
-        own = rules.given(overlays)
-        return files.export(self, target, names, overlays=own, all_columns=all_columns)
+        discounts = rules.as_overlays(overlays)
+        return files.export(self, target, names, overlays=discounts, all_columns=all_columns)
 
     def export_as(
         self,
@@ -553,10 +558,10 @@ class Dataset(Release):
         (1, ['provider', 'reason', 'prices'])
 
         Args:
-            tool: whose files.
+            tool: gpuhunt, skypilot, opencost or karpenter.
             folder: must not exist. Its file left-out.csv counts the prices that the tool cannot
-                hold, by provider and reason.
-            overlays: own discounts.
+                represent, by provider and reason.
+            overlays: your own discounts.
             options: only these prices, as in ``find``.
 
         Returns:
@@ -568,10 +573,10 @@ class Dataset(Release):
         from hwprices.read.export import tools
         from hwprices.read.overlays import rules
 
-        return tools.export_as(self, tool, folder, overlays=rules.given(overlays), **options)
+        return tools.export_as(self, tool, folder, overlays=rules.as_overlays(overlays), **options)
 
     def focus_sku_prices(self) -> pl.LazyFrame:
-        """Return the price list with the column names of FOCUS 1.2 and 1.3, to join an export with.
+        """Return the price list with the column names of FOCUS 1.2 and 1.3, to join with exports.
 
         >>> "SkuPriceId" in open("sample").focus_sku_prices().collect_schema()
         True
@@ -581,7 +586,7 @@ class Dataset(Release):
         return files.price_list(self)
 
     def status(self) -> pl.DataFrame:
-        """Return one row for each provider: how its last try ended, and how old its tables are.
+        """Return one row for each provider: the outcome of its last run, and the age of its tables.
 
         The release that comes with the program was never collected:
 
@@ -599,10 +604,9 @@ class Dataset(Release):
         return status.frame(status.read(self.store.root), datetime.now(UTC))
 
     def verify(self) -> list[str]:
-        """List each file that is missing, altered, or not in the manifest; none means complete.
+        """List each file that is missing, altered, or not in the manifest.
 
-        The report is left out: it is made after the release, and ``hwprices export report`` makes
-        it anew.
+        The report is not checked: ``hwprices export report`` can write it again.
 
         >>> open("sample").verify()
         []
@@ -621,7 +625,7 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
     True
 
     Raises:
-        HwpricesError: the dataset or version does not exist or cannot be read; the line says
+        HwpricesError: the dataset or version does not exist or cannot be read; the message states
             what to do.
     """
     store = Store(resolve(str(root)))

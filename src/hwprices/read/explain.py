@@ -1,4 +1,4 @@
-"""Trace a price back to the vendor: how it is computed, from which SKUs, on which landed pages."""
+"""Trace a price back to the vendor: its computation, its SKUs, and their landed pages."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from hwprices.units import HOURS_PER_MONTH
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
 
 FILTERS = ["provider", "region", "os", "purchase_option"]
-"""What ``explain`` of the package and the command takes to choose a price."""
+"""Options of ``explain`` that choose a price."""
 
 PRICE_ORDER = [*FILTERS, "term_months", "payment_option", "price_id"]
 
@@ -32,7 +32,7 @@ MAX_REGIONS = 8  # in an error message
 class Explanation:
     """One price: its row of prices, its rows of price_components, and a trace for each SKU.
 
-    ``stale`` is that of the column of ``find``; None where it was not asked.
+    ``stale`` as in ``find``; None if the release does not state when its age was judged.
     """
 
     price: dict[str, Any]
@@ -42,7 +42,7 @@ class Explanation:
 
     @property
     def arithmetic(self) -> str:
-        """How effective_hourly is computed, in one line."""
+        """The computation of effective_hourly, in one line."""
         price, components = self.price, self.components
         if price["effective_hourly"] is None:
             return f"not known: {why_unknown(price['price_reason'])}"
@@ -66,7 +66,7 @@ class Explanation:
         return f"{total}, by the vendor's rule from another price"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return price, stale, arithmetic, components and traces, as ``--json`` of the command."""
+        """Return price, stale, arithmetic, components and traces, for ``--json``."""
         return {
             "price": self.price,
             "stale": self.stale,
@@ -81,15 +81,15 @@ def find_prices(
 ) -> pl.DataFrame:
     """Find the rows of prices with that price_id or instance type.
 
-    ``provider`` names clouds as ``find`` does. ``filters`` are columns and the value each must have
-    (region, os …); None filters nothing.
+    ``provider`` names clouds as in ``find``. ``filters`` are columns (region, os …) and their
+    values; None is no filter.
 
     Raises:
-        HwpricesError: there is no such price (the line says where the type has prices), or no such
-            provider.
+        HwpricesError: there is no such price (the message states where the type has prices), or no
+            such provider.
     """
     clouds = request.providers(ReleaseWords.of(dataset), provider)
-    same_name = _of_name(dataset, name, clouds)
+    same_name = _prices_of(dataset, name, clouds)
     active = {key: value for key, value in filters.items() if value is not None}
     conditions = [pl.col(key) == value for key, value in active.items()]
     if clouds:
@@ -102,16 +102,16 @@ def find_prices(
             if regions
             else f"hwprices price {quote(name)} says where it is offered."
         )
-        asked = {"provider": "/".join(sorted(clouds)), **active}
-        wanted = ", ".join(f"{key} {value}" for key, value in asked.items() if value)
+        chosen = {"provider": "/".join(sorted(clouds)), **active}
+        wanted = ", ".join(f"{key} {value}" for key, value in chosen.items() if value)
         raise HwpricesError(f"no price of {name}" + (f" with {wanted}" if wanted else ""), hint)
     return prices.sort(PRICE_ORDER)
 
 
-def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyFrame:
-    """Return the prices with that id, or of that machine type: without case or vendor's prefix.
+def _prices_of(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyFrame:
+    """Return the price with an id, or the prices of a machine type.
 
-    Those of a machine that is sold by the dedicated host only are the host's.
+    A machine that is sold only as a dedicated host has the host's prices.
     """
     if PRICE_ID.match(name):
         return dataset.scan("prices").filter(price_id=name)
@@ -125,14 +125,13 @@ def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyF
 def find_price(
     dataset: Release, name: str, provider: Names = None, **filters: str | None
 ) -> dict[str, Any]:
-    """Find the one row of prices that ``find_prices`` gives.
+    """Find the only row of ``find_prices``.
 
     Raises:
         HwpricesError: there is no such price, or there are several.
     """
     prices = find_prices(dataset, name, provider, **filters)
     if prices.height > 1:
-        # of those that can tell the prices apart
         narrowing = [column for column in FILTERS if prices[column].n_unique() > 1]
         options = f"Name {', '.join(narrowing)}, or give" if narrowing else "Give"
         raise HwpricesError(
@@ -152,7 +151,7 @@ def explain(dataset: Release, price: Mapping[str, Any]) -> Explanation:
 
 
 def components_of(dataset: Release, *prices: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the rows of price_components of rows of prices."""
+    """Return the price_components of rows of prices."""
     rows = scan_types(dataset, "price_components", sorted({p["instance_type"] for p in prices}))
     return rows.filter(pl.col("price_id").is_in([p["price_id"] for p in prices])).collect()
 

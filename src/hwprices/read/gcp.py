@@ -1,9 +1,9 @@
 """Price GCP's custom machines, and apply its discounts: sustained use, flexible commitments.
 
-The rules are data with their sources: data/specs/gcp_discounts.csv. Both discounts are given on
-what is bought on demand, component by component: on cores and memory, sustained use also on the
-GPUs attached to N1, and flexible commitments also on the local SSD of some series; never on
-licenses. A100, H100 and L4 get none.
+The rules and their sources are in data/specs/gcp_discounts.csv. Both discounts apply to the
+on-demand prices of components: cores and memory; sustained use also applies to GPUs attached to N1,
+flexible commitments also to the local SSD of some series. They never apply to licenses, or to A100,
+H100 and L4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,15 +38,15 @@ def read_rule_sheet(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 LOCAL_SSD_GIB = 375
-"""One disk of local SSD that goes with custom machines:
+"""Size of a local SSD disk of custom machines:
 https://cloud.google.com/compute/docs/disks/local-ssd"""
 
 
 @dataclass(frozen=True)
 class PartPrice:
-    """One component: ``quantity × unit_price`` an hour.
+    """One component: ``quantity × unit_price`` per hour.
 
-    ``purchase_option`` is on_demand for what cannot be committed.
+    ``purchase_option`` is on_demand for components without commitments.
     """
 
     component: str
@@ -58,13 +58,13 @@ class PartPrice:
 
     @property
     def hourly(self) -> Decimal:
-        """Cost of the line for one hour."""
+        """Cost of one hour."""
         return self.quantity * self.unit_price
 
 
 @dataclass(frozen=True)
 class Quote:
-    """What a machine costs an hour, and the lines that add up to it."""
+    """The hourly price of a machine, and the lines that add up to it."""
 
     hourly: Decimal
     currency: str
@@ -76,13 +76,13 @@ class CustomMachine:
     """The parts of a custom machine.
 
     Attributes:
-        series: n1, n2, n2d, n4 or e2: those that can be custom.
+        series: n1, n2, n2d, n4 or e2.
         vcpus: at least one.
-        memory_gib: above 0; what exceeds the series' limit for each vCPU is extended memory, at its
-            own price.
-        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only N1 takes any, and
-            at most eight.
-        local_ssd_gib: 375 for each disk.
+        memory_gib: above 0. Memory beyond the series' limit per vCPU is extended memory, which has
+            a different price.
+        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only for N1, at most
+            eight.
+        local_ssd_gib: 375 per disk.
     """
 
     series: str
@@ -106,19 +106,18 @@ def quote_custom_machine(
         component_prices: the table component_prices of a release.
         machine: its parts.
         region: the region, such as us-central1.
-        purchase_option: on_demand, spot or committed_use. A commitment is the series' own, which
-            covers custom machines too; what cannot be committed stays on demand.
+        purchase_option: on_demand, spot or committed_use. Commitments of the series also cover
+            custom machines; components without commitments stay on demand.
         term_months: 12 or 36 for committed_use, else 0.
 
     Raises:
-        HwpricesError: the series cannot be custom, a figure is outside what is sold, or a component
-            has no price there; names it.
+        HwpricesError: the series has no custom machines, a figure is out of range, or a component
+            has no price there.
     """
     included, extended = _memory(machine)
     is_committed = purchase_option == "committed_use"
     rates = _rates(component_prices, region, machine.series)
-    # on demand and spot, custom cores and memory have a price of their own; a commitment is to
-    # cores and memory of the series, custom or not
+    # custom cores and memory have different prices on demand and spot, but the same commitments
     parts = [
         (machine.series, "core_custom", "core", Decimal(machine.vcpus)),
         (machine.series, "ram_custom", "ram", included),
@@ -147,7 +146,7 @@ def quote_custom_machine(
 
 
 def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
-    """Check the machine; return the memory that goes with its vCPUs, and the extended memory."""
+    """Check the machine; return its memory up to the series' limit, and its extended memory."""
     columns = {
         "series": pl.String,
         "gib_per_vcpu": Share,
@@ -201,10 +200,10 @@ def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
 def _rates(
     component_prices: pl.LazyFrame | pl.DataFrame, region: str, series: str
 ) -> dict[tuple[str, str, str, int], PartPrice]:
-    """Return the price in USD of one unit of each component, of the series and of any series.
+    """Return the price in USD of one unit of each component of the series and of any series.
 
-    The key is series, component, purchase option and term. It is unique: the option decides the
-    commitment plan, and of tiers, which only disks and addresses have, the first is read.
+    The key is series, component, purchase option and term. It is unique, because the option implies
+    the commitment plan, and only the first tier (of disks and addresses) is read.
     """
     rows = component_prices.lazy().filter(
         pl.col("provider") == "gcp",
@@ -215,17 +214,17 @@ def _rates(
     )
     columns = ["series", "component", "purchase_option", "term_months", "unit", "hourly", "sku_id"]
     return {
-        (of_series, component, option, months): PartPrice(
+        (name, component, option, months): PartPrice(
             component, Decimal(1), unit, hourly, option, sku
         )
-        for of_series, component, option, months, unit, hourly, sku in (
+        for name, component, option, months, unit, hourly, sku in (
             rows.select(columns).collect().iter_rows()
         )
     }
 
 
 PROVIDER = "gcp"
-"""Whose machines the rules are for: other providers use some of the names of series too."""
+"""Provider of the rules; other providers have series of the same names."""
 
 
 def read_discount_rules() -> list[DiscountRule]:
@@ -251,17 +250,17 @@ def sustained_use(
     share_of_month: Decimal | int | str,
     rules: Sequence[DiscountRule] | None = None,
 ) -> Decimal:
-    """Return the average cost of an hour used, when a machine runs for a share of the month.
+    """Return the average cost of an hour of use if a machine runs for a share of the month.
 
     Args:
         series: the machine's series (instance_types.series).
-        component_costs: on-demand cost of an hour by component, as in price_components.
-        share_of_month: above 0 and at most 1; 0.5 for half the month. The discount is on the hours
-            beyond each quarter, so it grows with use.
-        rules: the rules to apply; None reads those of this installation.
+        component_costs: on-demand cost per hour by component, as in price_components.
+        share_of_month: above 0 and at most 1; 0.5 for half the month. The discount applies to the
+            hours beyond each quarter, so it grows with use.
+        rules: the rules to apply; by default those of this installation.
 
     Raises:
-        HwpricesError: the share is not above 0 and at most 1.
+        HwpricesError: the share is out of range.
     """
     used_share = Decimal(share_of_month)
     if not 0 < used_share <= 1:
@@ -279,10 +278,10 @@ def sustained_use(
 def sustained_use_costs(
     series: str, component_costs: Mapping[str, Decimal], rules: Sequence[DiscountRule] | None = None
 ) -> list[tuple[Decimal, Decimal]]:
-    """Return what a machine costs by the share of the month that it runs.
+    """Return the cost of a machine by the share of the month that it runs.
 
-    Pairs of share and cost, from (0, 0) to the whole month. The cost is that of the hours used,
-    spread over all hours of the month; between two of the shares it grows evenly.
+    Pairs of share and cost, from (0, 0) to the full month. The cost is per hour of the month; it is
+    linear between two shares.
 
     Args:
         series: as in ``sustained_use``.
@@ -306,7 +305,7 @@ def sustained_use_costs(
 def _sustained_share(
     rules: Sequence[DiscountRule], series: str, component: str, used_share: Decimal
 ) -> Decimal:
-    """Return the share of the full price that is paid on average over the hours used."""
+    """Return the average share of the full price over the hours of use."""
     tiers = sorted(
         (rule for rule in rules if rule.applies_to(SUSTAINED, series, component)),
         key=lambda rule: rule.from_share_of_month,
@@ -326,14 +325,14 @@ def flexible_commitment(
     term_months: int,
     rules: Sequence[DiscountRule] | None = None,
 ) -> Decimal | None:
-    """Return the cost of an hour under a flexible (spend-based) commitment, None if not offered.
+    """Return the cost per hour under a flexible (spend-based) commitment, None if not offered.
 
     Args:
         series: the machine's series (instance_types.series).
-        component_costs: on-demand cost of an hour by component, as in price_components; components
-            that the commitment does not cover stay at full price.
+        component_costs: on-demand cost per hour by component, as in price_components; components
+            that the commitment does not cover keep their price.
         term_months: 12 or 36.
-        rules: the rules to apply; None reads those of this installation.
+        rules: the rules to apply; by default those of this installation.
     """
     rules = read_discount_rules() if rules is None else rules
     paid = flexible_shares(rules)

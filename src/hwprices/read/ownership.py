@@ -1,4 +1,4 @@
-"""Compute what owning a machine costs per hour, and when that beats renting one in the cloud."""
+"""Compute the cost of owning a machine per hour, and when it is cheaper than renting one."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -21,14 +21,15 @@ SHARE = "above 0 and at most 1: 0.5 is half of all hours, 1 a machine that never
 
 @dataclass(frozen=True)
 class Ownership:
-    """Assumptions about a machine that one owns. The defaults are averages: give your own."""
+    """Assumptions about an owned machine. The defaults are averages; give your own figures."""
 
     lifetime_years: float = 5
     """Years of use. Computers are 5-year property for US tax:
     IRS Publication 946, https://www.irs.gov/publications/p946"""
 
     utilisation: float = 0.5
-    """Share of all hours in which the machine works. No average is published; half is a guess."""
+    """Share of all hours in which the machine is in use. No average is published; half is a
+    guess."""
 
     usd_per_kwh: float = 0.13
     """Price of electricity. US commercial customers, 2024: EIA Electric Power Monthly, table 5.3,
@@ -48,7 +49,7 @@ class Ownership:
     has no cost in USD."""
 
     def __post_init__(self) -> None:
-        read_rates(self.usd_per)  # refuses what is not a rate
+        read_rates(self.usd_per)  # raises an error on invalid rates
         grid = self.grid_gco2e_per_kwh or 0.0
         rules = [
             ("lifetime_years", self.lifetime_years, self.lifetime_years > 0, "above 0"),
@@ -68,7 +69,7 @@ class Ownership:
 
     @property
     def hours_of_use(self) -> float:
-        """Hours that a machine works in its life."""
+        """Hours of use in the lifetime of a machine."""
         return self.lifetime_years * HOURS_PER_YEAR * self.utilisation
 
 
@@ -80,9 +81,9 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
 
     Returns the columns of local_hardware and: purchase_price_usd, power_w, power_basis (maker or
     estimate), capital_usd_per_hour, energy_usd_per_hour, tco_usd_per_hour, energy_kwh_per_hour,
-    operational_gco2e_per_hour, gco2e_per_hour. A figure is null when the machine's price, power or
-    exchange rate is not known. tco_usd_per_hour is null also for a part that needs a host, because
-    the host's price and power are missing from it.
+    operational_gco2e_per_hour, gco2e_per_hour. A figure is null if the machine's price, power or
+    exchange rate is unknown. tco_usd_per_hour is also null for a part that needs a host, because
+    the price and power of the host are unknown.
     """
     return _with_costs(_with_price_and_power(dataset, ownership), ownership).collect()
 
@@ -135,11 +136,11 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
 
 
 OLD_PRICE_YEARS = 4
-"""Age of a price to buy, on the day when its row was last read, after which it answers nothing. A
-choice of this project: two generations of accelerators, of about two years each."""
+"""Maximum age of a purchase price when its row was last read. A choice of this project: two
+generations of accelerators, about two years each."""
 
 COMMITTED_YEARS = (1, 3)
-"""Terms of the commitments that owning is compared with: those of which offers name the best."""
+"""Terms of the commitments that owning is compared with: those with a best_ column in offers."""
 
 BREAK_EVEN_COLUMNS = [
     *("device_id", "name", "complete", "accelerator_id", "accelerator_count"),
@@ -169,15 +170,14 @@ NOT_COMPARED = {
     "not_rented": "with an accelerator that no cloud prices",
     "no_accelerator": "without an accelerator",
 }
-"""Code of not_compared: why machines have no break-even."""
-
+"""Codes of not_compared: why machines have no break-even."""
 
 OVERLAY_COLUMNS = [
     "cloud_overlay",
     "private_host_overlay",
     *(f"cloud_{years}y_overlay" for years in COMMITTED_YEARS),
 ]
-"""With own discounts: the rules that changed a rent, null where none did."""
+"""Additional columns with own discounts: the rules that changed a rent, or null."""
 
 
 def break_even(
@@ -186,38 +186,38 @@ def break_even(
     *,
     overlays: "str | Path | rules.Overlays | None" = None,
 ) -> pl.DataFrame:
-    """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
+    """Compare each machine on sale with the cheapest cloud offer of the same accelerator.
 
-    Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. price_date is the day that
-    the price to buy is of: many are of the launch. cloud_usd_per_hour is the
-    cheapest on-demand price of one accelerator in a data center times the machine's number of
-    accelerators; cloud_offer is that offer (provider/region/instance_type). The same of private
-    people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours
-    counts hours of use, break_even_years the calendar at that utilisation; they may be more than
-    the machine's life. Both are null where no cloud sells the accelerator, where the electricity
-    alone costs more than the cloud, for a part that needs a host (``complete`` is false) and where
-    the price to buy is older than OLD_PRICE_YEARS: these are never ranked. not_compared is the code
-    of why there is none, a key of NOT_COMPARED; null where there is one, or where the electricity
-    alone costs more.
+    Returns BREAK_EVEN_COLUMNS, sorted by break_even_hours:
 
-    The same of the cheapest commitment of one and of three years in a data center is in
-    cloud_1y_usd_per_hour, cloud_1y_offer, break_even_1y_hours and break_even_1y_years, and in those
-    with 3y; cloud_1y_option is the commitment, as best_1y_option of offers. Its price is of each
-    hour of its term, used or not, so that an hour of use costs that divided by the utilisation.
+    - price_date: the day of the purchase price, often the launch.
+    - cloud_usd_per_hour: the cheapest on-demand price of one accelerator in a data center, times
+      the machine's number of accelerators; cloud_offer: that offer (provider/region/instance_type).
+      private_host_usd_per_hour and private_host_offer: the same of community hosts.
+    - break_even_hours: hours of use; break_even_years: calendar time at the utilisation. Both may
+      exceed the machine's lifetime. They are null if no cloud sells the accelerator, if the
+      electricity alone costs more than the cloud, for a part that needs a host (``complete`` is
+      false), and if the purchase price is older than OLD_PRICE_YEARS.
+    - not_compared: why there is no break-even, a key of NOT_COMPARED; null if there is one, or if
+      the electricity alone costs more.
+    - cloud_1y_usd_per_hour, cloud_1y_offer, break_even_1y_hours, break_even_1y_years: the same of
+      the cheapest commitment of one year in a data center, which cloud_1y_option names as
+      best_1y_option of offers does; likewise with 3y. A commitment is paid for every hour of its
+      term, so an hour of use costs its price divided by the utilisation.
 
-    ``overlays``: own discounts on rents, which choose the cheapest offer too; prices to buy and
-    electricity stay as they are. Adds OVERLAY_COLUMNS.
+    ``overlays``: own discounts on rents, which also decide the cheapest offer. Adds
+    OVERLAY_COLUMNS.
     """
     c = pl.col
     machines = owned(dataset, ownership)
     count = c.accelerator_count.cast(Money)
     offers = dataset.scan("offers")
-    own = rules.given(overlays)
-    if own is None:
+    discounts = rules.as_overlays(overlays)
+    if discounts is None:
         offers = offers_in_usd(offers, ownership.rates)
     else:
-        warn_unmatched(dataset, own)
-        offers = apply.apply_to_offers(offers, own, ownership.rates)
+        warn_unmatched(dataset, discounts)
+        offers = apply.apply_to_offers(offers, discounts, ownership.rates)
     in_data_centers = offers.filter(~is_private_host())
     in_private_hosts = offers.filter(is_private_host())
     on_demand = "on_demand_usd_per_hour"
@@ -231,9 +231,9 @@ def break_even(
         cheapest[f"cloud_{years}y"] = _cheapest_offers(
             in_data_centers, f"{best}_usd_per_hour", option=option
         )
-    for name, of_name in cheapest.items():
-        columns = [column for column in of_name.columns if column != "accelerator_id"]
-        renamed = of_name.rename({column: f"{name}_{column}" for column in columns})
+    for name, best_offers in cheapest.items():
+        columns = [column for column in best_offers.columns if column != "accelerator_id"]
+        renamed = best_offers.rename({column: f"{name}_{column}" for column in columns})
         price = pl.col(f"{name}_usd_per_hour")
         machines = machines.join(renamed, on="accelerator_id", how="left").with_columns(
             formulas.known_positive((price * count).cast(Money)).name.keep()
@@ -241,13 +241,13 @@ def break_even(
     return (
         machines.with_columns(**_hours_to_break_even(ownership))
         .with_columns(*_years_to_break_even(ownership), not_compared=_not_compared())
-        .select(*BREAK_EVEN_COLUMNS, *(OVERLAY_COLUMNS if own is not None else []))
+        .select(*BREAK_EVEN_COLUMNS, *(OVERLAY_COLUMNS if discounts is not None else []))
         .sort("break_even_hours", "device_id", nulls_last=True)
     )
 
 
 def _hours_to_break_even(ownership: Ownership) -> Mapping[str, pl.Expr]:
-    """Return the hours of use after which owning costs less: than on demand, than commitments."""
+    """Return the hours of use after which owning costs less than on demand and commitments."""
     c = pl.col
     utilisation = pl.lit(float(ownership.utilisation))
     costs = {"break_even_hours": c.cloud_usd_per_hour}
@@ -271,7 +271,7 @@ def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
 
 
 def _not_compared() -> pl.Expr:
-    """Return the code of why a machine has no break-even; null if it is compared with a cloud."""
+    """Return the code of NOT_COMPARED; null if a machine is compared."""
     c = pl.col
     reasons = {
         "needs_host": ~c.complete,
@@ -286,9 +286,9 @@ def _not_compared() -> pl.Expr:
 
 
 def has_old_price() -> pl.Expr:
-    """Return whether the price to buy is older than OLD_PRICE_YEARS, or of an unknown day.
+    """Check whether the purchase price is older than OLD_PRICE_YEARS, or its day is unknown.
 
-    That is what the machine cost when it was new: nobody sells it at that price.
+    Nobody sells the machine at such a price anymore.
     """
     c = pl.col
     is_recent = c.price_date >= c.as_of.dt.offset_by(f"-{OLD_PRICE_YEARS}y")
@@ -296,7 +296,7 @@ def has_old_price() -> pl.Expr:
 
 
 def has_cpus_alone() -> pl.Expr:
-    """Return whether the CPUs of a machine to buy compute: no accelerator of it has a memory."""
+    """Check whether a machine on sale has no accelerator with memory of its own."""
     c = pl.col
     return c.accelerator_id.is_null() | (c.unified_memory & c.accelerator_memory_gb.is_null())
 
@@ -304,15 +304,16 @@ def has_cpus_alone() -> pl.Expr:
 def _cheapest_offers(offers: pl.LazyFrame, price: str, **more: pl.Expr) -> pl.DataFrame:
     """Return one row per accelerator: accelerator_id, usd_per_hour (of one), offer, and ``more``.
 
-    ``price``: the column with the price of a machine for an hour. The names of the own discounts
-    that changed it are in ``overlay``, where the offers have them.
+    ``price``: the column with the hourly price of a machine. Adds ``overlay``, the names of the own
+    discounts that changed the price, if the offers have them.
     """
     place = ["provider", "region", "instance_type"]
     if f"overlay_{price}" in offers.collect_schema():
         more["overlay"] = pl.col(f"overlay_{price}")
-    of_one = formulas.divide(pl.col(price), pl.col("accelerator_count"))
     return (
-        offers.with_columns(usd_per_hour=of_one)
+        offers.with_columns(
+            usd_per_hour=formulas.divide(pl.col(price), pl.col("accelerator_count"))
+        )
         .drop_nulls(["usd_per_hour", "accelerator_id"])
         .sort("usd_per_hour", *place)
         .unique("accelerator_id", keep="first", maintain_order=True)

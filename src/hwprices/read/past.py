@@ -1,7 +1,7 @@
-"""What is gone, what a price was, and how the prices of two releases differ.
+"""Find past prices, and compare the prices of two releases.
 
-Words and options mean what they mean in any question (``request``). Names are looked up in the
-release and in its price history, so that a machine type that nobody sells any more is found.
+Words and options mean the same as in any question (``request``). Names are looked up in the release
+and in its price history, to find machine types that are no longer sold.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from hwprices.read.find import request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.options import Options, PastOptions, check_question
-from hwprices.read.find.search import ANY, EVERY_WAY, Search, of_prices
+from hwprices.read.find.search import ANY, EVERY_WAY, Search, price_conditions
 from hwprices.release import versions
 from hwprices.release.release import IS_PLACEHOLDER, Tables, explain, names_of, scan_types, stock_of
 from hwprices.schemas import PRICE_KEY
@@ -37,26 +37,26 @@ _DEVICE = pl.struct(
 )
 """A device in the list ``accelerators`` of a machine type that is gone."""
 
-NOT_OF_THE_PAST = ("max_price", "usd_per")
-"""Options that compare prices, of which a history has one for each time."""
+CURRENT_ONLY = ("max_price", "usd_per")
+"""Options that compare current prices, which a history cannot do."""
 
 
 class PastTables:
-    """The tables of a release, with the machine types and regions that only its past has.
+    """The tables of a release, with the machine types and regions of its history.
 
-    Of a type that is gone the history knows the accelerators, of a region nothing but the name.
+    The history knows only the accelerators of a type that is gone, and only the name of a region.
     """
 
-    def __init__(self, now: Tables) -> None:
+    def __init__(self, current: Tables) -> None:
         """Take a release."""
-        self.now = now
+        self.current = current
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table as a lazy frame; that of types and that of regions with those of the past.
+        """Return a table as a lazy frame; instance_types and regions include those of the past.
 
-        What is gone has null in each column of which nothing is known.
+        Unknown values of a type or region that is gone are null.
         """
-        rows = self.now.scan(table)
+        rows = self.current.scan(table)
         if table == "instance_types":
             return pl.concat([rows, self._gone_types.lazy()], how="diagonal")
         if table == "regions":
@@ -66,16 +66,16 @@ class PastTables:
 
     @property
     def names(self) -> pl.DataFrame:
-        """Which machines have prices, or had: see ``names_of``."""
-        return names_of(self.now)
+        """The machines that have or had prices; see ``names_of``."""
+        return names_of(self.current)
 
     @cached_property
     def _gone_types(self) -> pl.DataFrame:
-        """Types with their accelerators; null where the history has no id of theirs."""
+        """Types that are gone, with their accelerators; null if the history has no id of them."""
         counted = self._only_in_history(
             "instance_types", TYPE, ["accelerator_id", "accelerator_count"]
         )
-        sheet = self.now.scan("accelerators").select("accelerator_id", accelerator_kind="kind")
+        sheet = self.current.scan("accelerators").select("accelerator_id", accelerator_kind="kind")
         gone = counted.unique(TYPE, keep="first", maintain_order=True).lazy()
         rows = gone.join(sheet, on="accelerator_id", how="left", maintain_order="left")
         known = pl.col("accelerator_id").is_not_null()
@@ -87,29 +87,29 @@ class PastTables:
         ).collect()
 
     def _only_in_history(self, table: str, key: list[str], more: list[str]) -> pl.DataFrame:
-        """Return the keys that the history has and the table has not, with more columns of it."""
-        listed = self.now.scan(table).select(key).collect()
-        rows = names_of(self.now).select(*key, *more).unique()
+        """Return the keys that are in the history but not in the table, with more columns."""
+        listed = self.current.scan(table).select(key).collect()
+        rows = names_of(self.current).select(*key, *more).unique()
         return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True)
 
 
 def understand(
     names: ReleaseWords, text: str, usual: Search, **options: Unpack[PastOptions]
 ) -> Search:
-    """Read which prices of the past are requested.
+    """Turn a question about past prices into a search.
 
     Args:
-        names: of ``PastTables``.
-        text: a question in a few words, as ``request.request`` takes it; or the name of a machine
-            type as a whole, though its words may mean other things: "NVIDIA L40S with AMD CPU".
-        usual: what holds where neither words nor options say.
-        options: those of ``PastOptions``; NOT_OF_THE_PAST have an error of their own.
+        names: the names in ``PastTables``.
+        text: a question in a few words, as ``request.request`` takes it; or the complete name of a
+            machine type, even if its words have other meanings: "NVIDIA L40S with AMD CPU".
+        usual: the values of fields that neither words nor options set.
+        options: those of ``PastOptions``; CURRENT_ONLY are rejected.
 
     Raises:
-        HwpricesError: a word or option is not understood (the line names near ones), or none of
-            them says of which machines.
+        HwpricesError: a word or option is not understood (the message suggests similar ones), or
+            none of them names machines.
     """
-    for name in NOT_OF_THE_PAST:
+    for name in CURRENT_ONLY:
         if options.get(name):
             raise HwpricesError(
                 f"a history has no option {name!r}", "Choose among the rows that it gives."
@@ -123,28 +123,29 @@ def understand(
     )
     search = request.request(names, "" if named else text, usual, **options)
     if named:
-        of_name = replace(words.NOTHING_ASKED, machines=named)
+        of_name = replace(words.EMPTY, machines=named)
         search = request.combine(of_name, search, (), names)
     if search.max_price is not None or search.max_price_per_accelerator is not None:
         raise HwpricesError("a history has no price limit", "Choose among the rows that it gives.")
-    if search.machines is None and not searching.asks_of_machines(search):
+    if search.machines is None and not searching.restricts_machines(search):
         raise HwpricesError(
             "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."
         )
     return search
 
 
-def of_history(tables: PastTables, search: Search) -> tuple[set[str], pl.LazyFrame]:
-    """Select the rows of the price history that a search asks for; and name their machine types."""
-    types = searching.types_of(tables, search) or set()  # ``understand`` refuses any
-    rows = scan_types(tables.now, "price_history", types).filter(searching.of_prices(search))
-    if not searching.asks_of_machines(search):
+def history_rows(tables: PastTables, search: Search) -> tuple[set[str], pl.LazyFrame]:
+    """Return the machine types of a search, and its rows of the price history."""
+    types = searching.types_of(tables, search) or set()  # ``understand`` requires types
+    conditions = searching.price_conditions(search)
+    rows = scan_types(tables.current, "price_history", types).filter(conditions)
+    if not searching.restricts_machines(search):
         return types, rows
-    machines = searching.machine_types(tables).filter(searching.of_machines(search))
+    machines = searching.machine_types(tables).filter(searching.machine_conditions(search))
     return types, rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")
 
 
-PLAIN = Search(os=ANY)  # What is meant where nobody says otherwise, but of every operating system
+PLAIN = Search(os=ANY)  # the default search, for every operating system
 
 
 @dataclass(frozen=True)
@@ -158,36 +159,35 @@ class PastAnswer:
 def answer(
     dataset: "Release", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
 ) -> PastAnswer:
-    """List every interval of the prices that a question asks for; see ``Dataset.history``.
+    """List every interval of the prices of a question; see ``Dataset.history``.
 
-    ``usual``: what holds where neither words nor options say.
+    ``usual``: the values of fields that neither words nor options set.
 
     Returns:
-        The columns of price_history; ``placeholder``, as ``mark_placeholders`` says; and
-        per_accelerator_hour: effective_hourly for one of its accelerators. Sorted by machine, place
-        and purchase option, then by time.
+        The columns of price_history; ``placeholder``, see ``mark_placeholders``; and
+        per_accelerator_hour, the effective_hourly of one accelerator. Sorted by machine, place,
+        purchase option and time.
 
     Raises:
-        HwpricesError: the release has no history, or the question is not understood; the line names
-            the nearest.
+        HwpricesError: the release has no history, or the question is not understood.
     """
     table(dataset)
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)
-    return PastAnswer(of_search(tables, search), search)
+    return PastAnswer(run(tables, search), search)
 
 
-def of_search(tables: PastTables, search: Search) -> pl.DataFrame:
-    """Select the intervals that a search asks for, with the columns that ``answer`` returns."""
-    types, rows = of_history(tables, search)
+def run(tables: PastTables, search: Search) -> pl.DataFrame:
+    """Select the intervals of a search, with the columns that ``answer`` returns."""
+    types, rows = history_rows(tables, search)
     count = pl.col("accelerator_count").cast(Money)
-    each = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
-    marked = mark_placeholders(rows, *_with_placeholders(tables.now, types))
-    return marked.with_columns(per_accelerator_hour=each.cast(Money)).collect()
+    price = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
+    marked = mark_placeholders(rows, *_with_placeholders(tables.current, types))
+    return marked.with_columns(per_accelerator_hour=price.cast(Money)).collect()
 
 
 def _with_placeholders(tables: Tables, types: set[str]) -> list[pl.LazyFrame]:
-    """Scan the prices of the machine types that have placeholders; nothing where none has."""
+    """Scan the prices of the machine types with placeholders; empty if there are none."""
     names = names_of(tables).filter(pl.col("instance_type").is_in(sorted(types)))
     if "placeholders" in names.columns:
         types = set(names.filter("placeholders")["instance_type"])
@@ -195,20 +195,20 @@ def _with_placeholders(tables: Tables, types: set[str]) -> list[pl.LazyFrame]:
 
 
 def shortages(tables: Tables, rows: pl.DataFrame) -> pl.DataFrame:
-    """List when the vendors stated that machines of a history were out of stock.
+    """List the times in which vendors reported machines of a history as out of stock.
 
     Returns rows of the table stock, sorted by its key.
     """
-    machine = ["provider", "region", "instance_type"]
+    key = ["provider", "region", "instance_type"]
     sold_out = stock_of(tables).filter(~pl.col("available"), pl.col("first_seen").is_not_null())
-    found = sold_out.join(rows.lazy().select(machine), on=machine, how="semi")
-    return found.sort(*machine, "first_seen").collect()
+    requested = sold_out.join(rows.lazy().select(key), on=key, how="semi")
+    return requested.sort(*key, "first_seen").collect()
 
 
 def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame:
-    """Add ``placeholder``: the interval holds, and this release flags its price as a placeholder.
+    """Add ``placeholder``: the interval is current, and this release flags its price.
 
-    Of intervals that have ended, and of prices that are gone, nothing is known: the history has no
+    It is false for intervals that have ended and prices that are gone, because the history has no
     flags.
     """
     if not prices:
@@ -230,13 +230,13 @@ def table(tables: Tables) -> pl.LazyFrame:
         return tables.scan("price_history")
     except HwpricesError as error:
         raise HwpricesError(
-            "this release has no price history", "The next release that is published has it."
+            "this release has no price history", "The next published release will have one."
         ) from error
 
 
-def valid_at(rows: pl.LazyFrame, at: datetime) -> pl.LazyFrame:
-    """Select the intervals that hold at a time."""
-    moment = pl.lit(at.astimezone(UTC)).cast(pl.Datetime("us", "UTC"))
+def valid_at(rows: pl.LazyFrame, time: datetime) -> pl.LazyFrame:
+    """Select the intervals that are valid at a time."""
+    moment = pl.lit(time.astimezone(UTC)).cast(pl.Datetime("us", "UTC"))
     ended = (pl.col("valid_to") <= moment).fill_null(False)
     return rows.filter(pl.col("valid_from") <= moment, ~ended)
 
@@ -246,40 +246,41 @@ BEGINS = (
     .then(pl.min_horizontal("valid_from", "observed_first"))
     .otherwise("valid_from")
 )
-"""When an interval begins for a reader: the first of a price when it was first seen, which may be
-before its release."""
+"""Begin of an interval. The first interval of a price begins when the price was first seen, which
+may be before its release."""
 
 BY = ["provider", "purchase_option", "term_months", "currency"]
 WHERE = ["instance_type", "region"]
 
 
 def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
-    """List the cheapest price of one accelerator for an hour, over time.
+    """List the cheapest hourly price of one accelerator over time.
 
-    ``rows`` is what ``answer`` returns; placeholders are left out. There is a row for
-    each provider, purchase option, term and currency, and each span of time with one cheapest
+    ``rows`` is what ``answer`` returns; placeholders are left out. There is a row for each
+    provider, purchase option, term and currency, and each span of time with the same cheapest
     price: BY, WHERE, per_accelerator_hour, valid_from (BEGINS), valid_to.
     """
     priced = rows.with_columns(valid_from=BEGINS).filter(
         pl.col("per_accelerator_hour").is_not_null(), ~pl.col("placeholder")
     )
-    parts = [_of_one(one) for _, one in sorted(priced.group_by(BY), key=lambda item: str(item[0]))]
+    groups = sorted(priced.group_by(BY), key=lambda item: str(item[0]))
+    parts = [_cheapest_spans(group) for _, group in groups]
     columns = [*BY, *WHERE, "per_accelerator_hour", "valid_from", "valid_to"]
     return pl.concat(parts).select(columns) if parts else priced.select(columns)
 
 
-def _of_one(rows: pl.DataFrame) -> pl.DataFrame:
+def _cheapest_spans(rows: pl.DataFrame) -> pl.DataFrame:
     ordered = rows.sort("per_accelerator_hour", *WHERE, "price_id")
     times = pl.concat([rows["valid_from"], rows["valid_to"].drop_nulls()]).unique().sort()
-    cheapest = [_cheapest_at(ordered, at) for at in times]
+    cheapest = [_cheapest_at(ordered, time) for time in times]
     ends = [*times[1:], None]
     spans = pl.concat(
         [
             row.with_columns(
-                valid_from=pl.lit(at, rows.schema["valid_from"]),
+                valid_from=pl.lit(time, rows.schema["valid_from"]),
                 valid_to=pl.lit(end, rows.schema["valid_to"]),
             )
-            for row, at, end in zip(cheapest, times, ends, strict=True)
+            for row, time, end in zip(cheapest, times, ends, strict=True)
         ]
     )
     same = pl.struct("per_accelerator_hour", *WHERE).rle_id()
@@ -295,9 +296,9 @@ def _of_one(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _cheapest_at(ordered: pl.DataFrame, at: datetime) -> pl.DataFrame:
-    ended = (pl.col("valid_to") <= at).fill_null(False)
-    return ordered.filter(pl.col("valid_from") <= at, ~ended).head(1)
+def _cheapest_at(ordered: pl.DataFrame, time: datetime) -> pl.DataFrame:
+    ended = (pl.col("valid_to") <= time).fill_null(False)
+    return ordered.filter(pl.col("valid_from") <= time, ~ended).head(1)
 
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
@@ -311,7 +312,7 @@ PERCENT_DIGITS = 4
 
 
 TO_OR_FROM_PLACEHOLDER = "placeholder"
-"""The change of a price that was a placeholder, or is one now: neither up nor down."""
+"""Code of a change to or from a placeholder, which is neither up nor down."""
 
 
 @dataclass(frozen=True)
@@ -323,7 +324,7 @@ class Flagged:
 
 
 def flagged(dataset: "Release") -> Flagged:
-    """Read which prices a release flags as placeholders.
+    """Read the prices that a release flags as placeholders.
 
     Raises:
         HwpricesError: a file of the release is missing or damaged.
@@ -343,21 +344,20 @@ def diff(
     """List the prices that differ between two times.
 
     A price that moved and came back does not differ. ``change`` is a code of the table changes, or
-    TO_OR_FROM_PLACEHOLDER; ``partly_restated`` is true where part of the difference is a correction
-    of ours.
+    TO_OR_FROM_PLACEHOLDER. ``partly_restated``: part of the difference is our own correction.
 
     Args:
         tables: a release of ``until`` or later. The release at ``since`` need not be kept.
         since: the earlier time.
-        until: the later one.
-        before: the placeholders of the newest release of ``since`` or earlier that is kept.
+        until: the later time.
+        before: the placeholders of the newest kept release that is not later than ``since``.
 
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,
         change_percent (null to or from a placeholder), old_placeholder and new_placeholder (null
-        without a price, or if its release is not kept), partly_restated and price_id; the
-        vendors' largest changes first, then what came or went, what we restated, and what was
-        collected for the first time.
+        without a price, or if its release is not kept), partly_restated and price_id. Sorted: the
+        vendors' largest changes, new and gone prices, restated prices, prices that were collected
+        for the first time.
 
     Raises:
         HwpricesError: ``since`` is after ``until``, or the history does not go back so far.
@@ -376,10 +376,10 @@ def diff(
         )
     old_rows = _marked(valid_at(rows, since), before)
     new_rows = mark_placeholders(valid_at(rows, until), tables.scan("prices"))
-    both = _side_by_side(old_rows, new_rows)
+    pairs = _side_by_side(old_rows, new_rows)
     reasons = _reasons(rows, since, until)
-    judged = both.join(reasons, on="price_id", how="left").with_columns(_change().alias("change"))
-    old, new = (pl.col(f"{one}_effective_hourly").cast(pl.Float64) for one in ("old", "new"))
+    judged = pairs.join(reasons, on="price_id", how="left").with_columns(_change().alias("change"))
+    old, new = (pl.col(f"{when}_effective_hourly").cast(pl.Float64) for when in ("old", "new"))
     return (
         judged.with_columns(
             change_percent=pl.when(~_touches_placeholder()).then(
@@ -403,15 +403,15 @@ def diff(
 
 
 def _rank() -> pl.Expr:
-    """Sort: the vendor's changes first, then ours, then what was only collected."""
+    """Return the sort key of a change; see ``diff``."""
     ranks = {"restated": 2, "unclear": 2, "first_collected": 3, "price_up": 0, "price_down": 0}
     return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
 
 
 def _marked(rows: pl.LazyFrame, before: Flagged | None) -> pl.LazyFrame:
-    """Add ``placeholder`` to the intervals of the earlier time; null where that is not known.
+    """Add ``placeholder`` to the intervals of the earlier time; null if unknown.
 
-    An interval that began after the release that was kept has another amount than it has.
+    It is unknown for intervals that began after the kept release.
     """
     if before is None:
         return rows.with_columns(placeholder=pl.lit(None, pl.Boolean))
@@ -421,7 +421,7 @@ def _marked(rows: pl.LazyFrame, before: Flagged | None) -> pl.LazyFrame:
 
 
 def _side_by_side(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
-    """Join the intervals of both times, where they differ."""
+    """Join the intervals of both times, and select those that differ."""
     columns = ("price_id", *PRICE_KEY, *VALUE, "placeholder")
     old, new = (rows.select(*columns, exists=pl.lit(True)) for rows in (before, after))
     named = {name: f"old_{name}" for name in ("exists", *VALUE)}
@@ -442,16 +442,16 @@ def _side_by_side(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _reasons(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
-    """Gather for each price why intervals began and ended between the two times."""
+    """Summarize for each price why intervals began and ended between the two times."""
     began = pl.col("valid_from").is_between(since, until, closed="right")
     ended = pl.col("valid_to").is_between(since, until, closed="right").fill_null(False)
-    both = pl.concat(
+    reasons = pl.concat(
         [
             rows.filter(began).select("price_id", reason="start_reason"),
             rows.filter(ended).select("price_id", reason="end_reason"),
         ]
     )
-    return both.group_by("price_id").agg(
+    return reasons.group_by("price_id").agg(
         vendors=pl.col("reason").is_in(VENDORS).any(),
         ours=pl.col("reason").is_in(OURS).any(),
         unclear=(pl.col("reason") == "unclear").any(),
@@ -492,23 +492,22 @@ def _change() -> pl.Expr:
     )
 
 
-OF_PRICES = (
+PRICE_OPTIONS = (
     *("provider", "region", "country", "continent", "type"),
     *("option", "term", "os", "software", "license", "tenancy"),
 )
-"""The options that ask for something of a price, and for nothing of its machine."""
+"""The options that set conditions on prices, not on machines."""
 
 
-def asked(dataset: "Release", options: Options) -> list[pl.Expr]:
-    """Write the conditions of a question on rows that have the columns of ``prices``.
+def option_conditions(dataset: "Release", options: Options) -> list[pl.Expr]:
+    """Return the conditions of options on rows with the columns of ``prices``.
 
     Raises:
-        HwpricesError: an option or a value is not understood, or the option asks for something that
-            the rows do not have.
+        HwpricesError: an option or a value is not understood, or an option is not in PRICE_OPTIONS.
     """
-    others = [name for name, value in options.items() if value and name not in OF_PRICES]
+    others = [name for name, value in options.items() if value and name not in PRICE_OPTIONS]
     if others:
         raise HwpricesError(
-            f"prices are not chosen by {others[0]!r} here", f"Use {', '.join(OF_PRICES)}."
+            f"prices are not chosen by {others[0]!r} here", f"Use {', '.join(PRICE_OPTIONS)}."
         )
-    return of_prices(request.request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))
+    return price_conditions(request.request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))

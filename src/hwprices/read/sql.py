@@ -1,11 +1,12 @@
-"""Open DuckDB over the tables of a release, so that a query can read these tables and no more.
+"""Open DuckDB over the tables of a release, so that a query can only read these tables.
 
-A dataset and a query may both come from somebody else:
+Both the dataset and the query may be untrusted:
 
-- DuckDB's settings refuse every file but those of the release, the network and extensions, and
-  cannot be changed back.
-- DuckDB has no setting that lets a file be read but not written: ``copy … to`` would replace a file
-  of the release. ``check`` refuses such statements; ``frame`` and the command ``query`` call it.
+- DuckDB's settings deny access to files other than those of the release, to the network and to
+  extensions. They are locked.
+- DuckDB has no setting that allows reading but not writing a file: ``copy … to`` could replace a
+  file of the release. ``check`` refuses such statements; ``frame`` and the command ``query`` call
+  it.
 """
 
 import re
@@ -45,21 +46,17 @@ MEMORY_ONLY = {
     "ALTER",
     "TRANSACTION",
 }
-"""DuckDB's names of the statements that read tables, or change tables in memory. With files refused
-by the settings, none of them can write one."""
+"""DuckDB's names of statements that read tables or change tables in memory. Under the settings they
+cannot write files."""
 
 _EXPLAIN = re.compile(r"\s*explain\s+(analyze\s+|\([^()]*\)\s*)?", re.IGNORECASE)
 _PIVOT = re.compile(r"\s*(pivot|pivot_wider|select|from|with)\b", re.IGNORECASE)
-_TURN = Lock()  # ``frame`` has it: DuckDB refuses a call to a connection that is busy
+_LOCK = Lock()  # DuckDB refuses a call to a connection that is busy in another thread
 REMEDY = "Run it with --unsafe (in Python: unsafe_duckdb()) if you trust the dataset and the query."
 
 
 def connect(**settings: Any) -> "DuckDBPyConnection":
-    """Open a DuckDB in memory that gives times in UTC, whatever the time zone of the machine is.
-
-    Args:
-        settings: of DuckDB, by name.
-    """
+    """Open a DuckDB in memory that shows times in UTC. ``settings``: of DuckDB, by name."""
     import duckdb
 
     connection = duckdb.connect(config=settings)
@@ -74,7 +71,7 @@ def open_locked(release: Release, max_memory: str = "") -> "DuckDBPyConnection":
         HwpricesError: a table cannot be read.
     """
     connection = open_views(release, max_memory, **NO_EXTENSIONS)
-    if max_memory:  # what needs more is refused, and not written to files of the working directory
+    if max_memory:  # fail instead of writing temporary files into the working directory
         connection.execute("set temp_directory = ''")
     return lock(connection, [file for table in release.tables for file in local(release, table)])
 
@@ -82,8 +79,8 @@ def open_locked(release: Release, max_memory: str = "") -> "DuckDBPyConnection":
 def open_views(release: Release, max_memory: str = "", **settings: Any) -> "DuckDBPyConnection":
     """Open a connection with a view for each table of a release.
 
-    On an object store polars reads the files: DuckDB would have to download an extension, and
-    would need the credentials a second time.
+    On an object store, polars reads the files, because DuckDB would download an extension and need
+    the credentials again.
 
     Raises:
         HwpricesError: a table cannot be read, or pyarrow is missing for one on an object store.
@@ -101,7 +98,7 @@ def open_views(release: Release, max_memory: str = "", **settings: Any) -> "Duck
             )
         else:
             connection.register(table, release.scan(table))
-    # prices of another shape, of a damaged dataset, have no price list
+    # a damaged dataset may lack columns of the price list
     with suppress(duckdb.Error):
         connection.execute(f"create view {database.FOCUS_VIEW} as {database.focus_sql()}")
     if max_memory:
@@ -120,7 +117,7 @@ def create_view(connection: "DuckDBPyConnection", table: str, files: Sequence[st
     """Make Parquet files readable as a table.
 
     Raises:
-        HwpricesError: a file is missing or is no Parquet file.
+        HwpricesError: a file is missing or is not a Parquet file.
     """
     import duckdb
 
@@ -133,10 +130,10 @@ def create_view(connection: "DuckDBPyConnection", table: str, files: Sequence[st
 
 
 def set_memory(connection: "DuckDBPyConnection", memory: str) -> None:
-    """Limit the memory of a connection's queries to a size (4GB) or a share of the machine's (50%).
+    """Limit the memory of queries to a size (4GB) or a share of the machine's memory (50%).
 
     Raises:
-        HwpricesError: it is no such size, or less than the connection has taken already.
+        HwpricesError: the value is invalid, or less than the connection already uses.
     """
     import duckdb
 
@@ -151,11 +148,11 @@ def set_memory(connection: "DuckDBPyConnection", memory: str) -> None:
 
 @contextmanager
 def bounded(connection: "DuckDBPyConnection", seconds: float, memory: str) -> Iterator[None]:
-    """Interrupt the connection after so many seconds; name the limit that a query passes.
+    """Interrupt the connection after a time, and report which limit a query exceeds.
 
     Args:
         connection: runs the queries.
-        seconds: how long all of them may take.
+        seconds: the limit of time for all queries together.
         memory: the limit that ``set_memory`` has set, for the error.
 
     Raises:
@@ -178,14 +175,14 @@ def bounded(connection: "DuckDBPyConnection", seconds: float, memory: str) -> It
         ) from None
     finally:
         timer.cancel()
-        timer.join()  # it holds the connection, which DuckDB says is leaked where the program ends
+        timer.join()  # it holds the connection, which DuckDB would report as leaked on exit
 
 
 def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "DuckDBPyConnection":
-    """Refuse every file but these, the network and extensions, for good.
+    """Permanently deny access to other files, to the network and to extensions.
 
-    Views over the files keep working. The order matters: without external access the list of
-    allowed files cannot be changed.
+    Views over the files keep working. The order of the settings matters: without external access,
+    the list of allowed files cannot be changed.
     """
     connection.execute(f"set allowed_paths = {quoted_list(files)}")
     connection.execute("set enable_external_access = false")
@@ -194,25 +191,17 @@ def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "DuckDBPyCon
 
 
 def check_not_empty(connection: "DuckDBPyConnection", query: str) -> None:
-    """Refuse a query without a statement: blanks, semicolons and comments alone.
-
-    Args:
-        connection: its parser is used; nothing is run.
-        query: SQL.
+    """Refuse a query without a statement. Only parses; runs nothing.
 
     Raises:
-        HwpricesError: it is empty.
+        HwpricesError: the query is empty.
     """
     if not connection.extract_statements(query):
         raise HwpricesError("the query is empty", "Write SQL: 'select count(*) from offers'.")
 
 
 def check(connection: "DuckDBPyConnection", query: str) -> None:
-    """Refuse a query that has a statement that may write files.
-
-    Args:
-        connection: its parser is used; nothing is run.
-        query: SQL.
+    """Refuse a query with a statement that may write files. Only parses; runs nothing.
 
     Raises:
         HwpricesError: a statement is refused.
@@ -234,20 +223,16 @@ def _kind(statement: Any) -> str:
 
 def _in_memory(connection: "DuckDBPyConnection", kind: str, text: str) -> bool:
     if kind == "EXPLAIN":  # explain analyze runs the statement, and copy would write
-        rest = connection.extract_statements(text[_match_end(_EXPLAIN, text) :])
-        return [statement.type.name for statement in rest] == ["SELECT"]
-    if kind == "MULTI":  # DuckDB makes several statements of one pivot
+        match = _EXPLAIN.match(text)
+        explained = connection.extract_statements(text[match.end() if match else 0 :])
+        return [statement.type.name for statement in explained] == ["SELECT"]
+    if kind == "MULTI":  # DuckDB turns one pivot into several statements
         return _PIVOT.match(text) is not None
     return kind in MEMORY_ONLY
 
 
-def _match_end(pattern: re.Pattern[str], text: str) -> int:
-    match = pattern.match(text)
-    return match.end() if match else 0
-
-
 def refusal(error: "duckdb.Error") -> HwpricesError | None:
-    """Explain an error of DuckDB that comes of the locks; None for any other error."""
+    """Explain an error that the locked settings cause; None for any other error."""
     import duckdb
 
     text = first_line(error)
@@ -262,7 +247,7 @@ def clear_errors(tables: Sequence[str]) -> Iterator[None]:
     """Turn DuckDB's errors into one line.
 
     Raises:
-        HwpricesError: a query is wrong, or is refused by the locks.
+        HwpricesError: a query is wrong, or the locked settings refuse it.
     """
     import duckdb
 
@@ -273,17 +258,17 @@ def clear_errors(tables: Sequence[str]) -> Iterator[None]:
 
 
 def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -> pl.DataFrame:
-    """Run a query and give its rows as a frame; an empty one for a statement without rows.
+    """Run a query and return its rows; an empty frame for a statement without rows.
 
-    Unlike DuckDB's own ``pl()`` it needs no pyarrow.
+    Unlike DuckDB's own ``pl()``, it does not need pyarrow.
 
     Raises:
-        HwpricesError: the query is empty, wrong or refused, or has two columns with one name, or
-            one that polars has no type for.
+        HwpricesError: the query is empty, wrong or refused, or it has two columns of the same name,
+            or a column of a type that polars does not have.
     """
     from hwprices.read.export.cells import check_names
 
-    with _TURN, clear_errors(tables):
+    with _LOCK, clear_errors(tables):
         check_not_empty(connection, query)
         check(connection, query)
         relation = connection.sql(query)
@@ -291,14 +276,14 @@ def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -
             return pl.DataFrame()
         check_names(relation.columns)
         kinds = zip(relation.columns, map(str, relation.types), strict=True)
-        # polars ends the program's thread with a panic
+        # polars would panic on intervals
         if spans := [name for name, kind in kinds if "INTERVAL" in kind]:
             raise HwpricesError(
                 f"polars has no type for the interval {spans[0]}", "Cast it: as varchar."
             )
         try:
             return pl.DataFrame(_Rows(relation))
-        except pl.exceptions.ComputeError as error:  # of DuckDB, in a row that is not the first
+        except pl.exceptions.ComputeError as error:  # DuckDB fails in a row after the first
             line = first_line(error).removeprefix("got external error: ")
             raise HwpricesError(line, "Correct the query.") from None
 
@@ -306,7 +291,7 @@ def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -
 class _Rows:
     """The rows of a relation, for polars.
 
-    Polars caches the class of what it reads. DuckDB's own would be reported as leaked at the end.
+    Polars caches the class of its input; DuckDB's own class would be reported as leaked on exit.
     """
 
     def __init__(self, relation: "DuckDBPyRelation") -> None:
@@ -317,7 +302,7 @@ class _Rows:
 
 
 def mistake(error: "duckdb.Error", tables: Sequence[str]) -> HwpricesError:
-    """Explain an error in a query: DuckDB's line, the names it proposes, and else the tables."""
+    """Explain an error in a query: DuckDB's message, with the names it proposes or the tables."""
     lines = [line.strip() for line in str(error).split("\n")]
     proposals = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
     if not proposals or "Catalog Error" in lines[0]:

@@ -1,4 +1,4 @@
-"""How providers fared, and a release in a screenful."""
+"""The status of providers, and the summary of a release."""
 
 import re
 from dataclasses import dataclass
@@ -18,21 +18,20 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 from hwprices.units import Money
 
-WELL = ("published", "unchanged")  # Outcomes of a try in which nothing was missing
-
+WELL = ("published", "unchanged")  # outcomes of a complete run
 
 TOLERATED = (*WELL, "partial", "skipped")
-"""Outcomes that a monitor may be silent about: the age of the kept tables is limited."""
-
+"""Outcomes without an alarm; the age of the kept tables is limited separately."""
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One provider's status, how old its last success and its tables are, and what is wrong.
+    """The status of a provider, and the ages of its last success and its tables.
 
-    An age is None where there never was a success.
+    An age is None if there never was a success. ``sheet_age``: the time since a person compared a
+    price sheet with the vendor's page.
     """
 
     name: str
@@ -41,16 +40,15 @@ class Verdict:
     age: timedelta | None
     too_old: bool
     sheet_age: timedelta | None = None
-    """How long ago a person read the vendor's page, of a price sheet."""
 
     @property
     def stale(self) -> bool:
-        """Whether it is a price sheet that nobody compared with the vendor's page for long."""
+        """Whether it is a price sheet that was not compared with the vendor's page recently."""
         return self.sheet_age is not None and self.sheet_age > STALE_AFTER
 
     @property
     def well(self) -> bool:
-        """Whether a monitor may be silent about this provider."""
+        """Whether the provider needs no alarm."""
         entry = self.status
         return entry.outcome in TOLERATED and entry.prices_fetched and not self.too_old
 
@@ -59,8 +57,8 @@ def read(root: str) -> Status:
     """Read ``status.json`` of a dataset.
 
     Raises:
-        HwpricesError: there is none, or it is damaged. The release that comes with the program has
-            none: nobody collects it.
+        HwpricesError: the file is missing or damaged. The release that comes with the program does
+            not have one.
     """
     store = Store(resolve(root))
     file = store.uri(layout.STATUS)
@@ -82,7 +80,7 @@ def parse_age(text: str) -> timedelta:
     """Read a duration such as 90m, 36h or 2d.
 
     Raises:
-        HwpricesError: it is none.
+        HwpricesError: the text is not a duration.
     """
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([mhd])", text.strip())
     if match is None:
@@ -91,11 +89,11 @@ def parse_age(text: str) -> timedelta:
 
 
 def judge(status: Status, now: datetime, max_age: timedelta | None) -> list[Verdict]:
-    """Judge every provider. ``max_age``: tables older than this are too old; None for any age."""
+    """Judge every provider. ``max_age``: the limit of the age of tables; None for no limit."""
     verdicts = []
     for name, entry in status.providers.items():
         age = _since(entry.complete_since, now)
-        is_new = age is None and entry.outcome == "skipped"  # it has no tables that could be old
+        is_new = age is None and entry.outcome == "skipped"  # has no tables yet
         too_old = max_age is not None and not is_new and (age is None or age > max_age)
         sheet_age = _since(entry.sheet_seen_on, now)
         since_success = _since(entry.last_success, now)
@@ -106,14 +104,12 @@ def judge(status: Status, now: datetime, max_age: timedelta | None) -> list[Verd
 def _since(time: str | None, now: datetime) -> timedelta | None:
     if time is None:
         return None
-    then = datetime.fromisoformat(time)
-    return now - (then if then.tzinfo else then.replace(tzinfo=UTC))
+    parsed = datetime.fromisoformat(time)
+    return now - (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
 
 
-def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "pl.DataFrame":
+def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> pl.DataFrame:
     """Return the status as a table: one row for each provider, ages in seconds."""
-    import polars as pl
-
     rows = [
         {
             "provider": verdict.name,
@@ -168,15 +164,11 @@ def _seconds(age: timedelta | None) -> int | None:
     return None if age is None else int(age.total_seconds())
 
 
-SHOWN_GPU = "h100"  # every provider rents it out
-
-
-ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
-
+SHOWN_GPU = "h100"  # most providers rent it
+ACRONYM_LETTERS = 3  # a provider's id of up to this length is an acronym: aws, gcp
 
 HARMLESS_FLAGS = ["availability_unknown", "per_gpu_rate"]
-"""Flags that are not a reason to leave out a price of one GPU."""
-
+"""Flags of prices that may be the cheapest price of a GPU."""
 
 COUNTED = {
     "regions": "regions",
@@ -185,21 +177,20 @@ COUNTED = {
     "price_components": "components",
     "quarantine": "refused rows",
 }
-"""Tables of providers that are counted one by one, and the heading of each."""
+"""Tables whose rows are counted by provider, and their headings."""
 
 
 def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataFrame:
-    """Find the cheapest prices of one accelerator for an hour.
+    """Find the cheapest hourly prices of one accelerator.
 
-    As for ``find``, "h100" is every form of the H100, and what a vendor calls so without saying
-    which form it is.
+    As in ``find``, "h100" is every form of the H100, including one that the vendor does not
+    specify.
 
     Returns one row per provider, purchase option and term: provider, private_host, purchase_option,
-    term_months, currency, per_accelerator_hour, accelerator_id (null where the form is not known),
-    vendor_name (of the accelerator), region, instance_type. Only Linux, shared tenancy, license
-    included, and prices that are known and have no flag but those of HARMLESS_FLAGS: many clouds do
-    not list where a machine is offered. A provider without prices in USD has its own currency;
-    community hosts have rows of their own.
+    term_months, currency, per_accelerator_hour, accelerator_id (null if the form is unknown),
+    vendor_name (of the accelerator), region, instance_type. Only known prices for Linux with shared
+    tenancy and license included, without flags other than HARMLESS_FLAGS. In USD if the provider
+    has such prices, else in its currency. Community hosts have separate rows.
     """
     names = ReleaseWords(dataset)
     ids = words.accelerators(name, names.accelerators)
@@ -219,7 +210,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     return (
         dataset.scan("prices")
         .filter(
-            *search.of_prices(search.Search()),
+            *search.price_conditions(search.Search()),
             pl.col("effective_hourly").is_not_null(),
             pl.col("flags").list.set_difference(HARMLESS_FLAGS).list.len() == 0,
         )
@@ -272,6 +263,6 @@ def summary_json(dataset: Release) -> dict[str, Any]:
 
 
 def provider_title(release: ReleaseManifest, provider: str) -> str:
-    """Return the display name of a provider: its title in the manifest, or else its id."""
+    """Return the display name of a provider: its title in the manifest, else its id."""
     default = provider.upper() if len(provider) <= ACRONYM_LETTERS else provider.title()
     return release.providers[provider].title or default

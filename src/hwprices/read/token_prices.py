@@ -1,7 +1,7 @@
-"""Prices of tokens to buy, beside machines to rent and to own.
+"""Prices of model APIs per token, to compare with renting and owning machines.
 
-They are those of the package genai-prices (https://github.com/pydantic/genai-prices, MIT), which
-says of itself that they "will not be 100 % accurate": none of them is in a release of ours.
+Source: the package genai-prices (https://github.com/pydantic/genai-prices, MIT), which states that
+its prices "will not be 100 % accurate". Therefore they are not part of a release.
 """
 
 import re
@@ -22,17 +22,17 @@ SOURCE = "genai-prices"
 MILLION = 1_000_000
 
 NOT_SOLD = (":free", ":batch")
-"""Ends of names of offers that cannot be relied on, or are not for a service."""
+"""Ends of the names of models that are unreliable, or not for a service."""
 
 SPEEDS = re.compile(r"([-_](turbo|versatile|fast|fp8|bf16|maas))+$", re.IGNORECASE)
-"""What vendors add to the name of a model for how they run it."""
+"""Endings that describe how a vendor runs a model."""
 
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """What a vendor asks for a model's tokens, in USD per million.
+    """A vendor's price of a model, in USD per million tokens.
 
-    ``blended``: a million tokens of input and output in the lengths of the question.
+    ``blended``: input and output tokens, mixed as in the question.
     """
 
     vendor: str
@@ -42,7 +42,7 @@ class TokenPrice:
 
 
 def source() -> str | None:
-    """Return the package that has the prices, with its version; None where it is not installed."""
+    """Return the name and version of the package with the prices; None if not installed."""
     try:
         import genai_prices  # noqa: F401
     except ModuleNotFoundError:
@@ -51,23 +51,24 @@ def source() -> str | None:
 
 
 def token_prices(job: Job, now: datetime) -> list[TokenPrice]:
-    """List what vendors ask for the model of a service at that time, the cheapest first.
+    """List the vendors' prices of a model at a time, the cheapest first.
 
-    Empty for a model that nobody sells, and where the package is not installed.
+    Empty if nobody sells the model, or if the package is not installed.
     """
     if job.has_end or source() is None:
         return []
     from genai_prices import data
 
-    wanted, found = squeeze(job.model.name), []
+    wanted = squeeze(job.model.name)
+    cheapest: list[TokenPrice] = []
     for provider in data.providers:
         prices = [
             _price(job, provider, model, now)
             for model in provider.models
             if _is_sold(model) and squeeze(of_repository(SPEEDS.sub("", model.id))) == wanted
         ]
-        found += sorted(filter(None, prices), key=lambda price: price.blended)[:1]
-    return sorted(found, key=lambda price: (price.blended, price.vendor))
+        cheapest += sorted(filter(None, prices), key=lambda price: price.blended)[:1]
+    return sorted(cheapest, key=lambda price: (price.blended, price.vendor))
 
 
 def _price(job: Job, provider: "Provider", model: "ModelInfo", now: datetime) -> TokenPrice | None:
@@ -75,19 +76,19 @@ def _price(job: Job, provider: "Provider", model: "ModelInfo", now: datetime) ->
 
     inputs, outputs = (max(1, round(n)) for n in (job.input_tokens, job.output_tokens))
     usage = Usage(input_tokens=inputs, output_tokens=outputs)
-    asked = model.calc_price(usage, provider, genai_request_timestamp=now)
-    if not asked.total_price:
+    price = model.calc_price(usage, provider, genai_request_timestamp=now)
+    if not price.total_price:
         return None
     return TokenPrice(
         provider.name,
-        input=asked.input_price * MILLION / inputs,
-        output=asked.output_price * MILLION / outputs,
-        blended=asked.total_price * MILLION / (inputs + outputs),
+        input=price.input_price * MILLION / inputs,
+        output=price.output_price * MILLION / outputs,
+        blended=price.total_price * MILLION / (inputs + outputs),
     )
 
 
 def _is_sold(model: "ModelInfo") -> bool:
-    """Return whether a model is on the vendor's list, and the price is the vendor's own."""
+    """Check whether a model is on the vendor's list, with the vendor's own price."""
     imported = (model.price_comments or "").startswith("Imported from")
     return not (model.deprecated or imported or model.id.endswith(NOT_SOLD))
 
@@ -95,10 +96,9 @@ def _is_sold(model: "ModelInfo") -> bool:
 def crossing(
     job: Job, price: TokenPrice, usd_per_hour: Decimal, tokens_per_second: float
 ) -> float | None:
-    """Return the requests a second above which renting costs less than buying tokens.
+    """Return the requests per second above which renting costs less than buying tokens.
 
-    ``tokens_per_second``: of output, what the machine promises. None where it costs more even
-    when it is full.
+    ``tokens_per_second``: the machine's output at full load. None if renting costs more even then.
     """
     tokens = Decimal(repr(job.input_tokens + job.output_tokens))
     per_request = price.blended * tokens / MILLION

@@ -146,7 +146,7 @@ CUT = gzip.compress(GOOD.encode() * 900, mtime=0)[:-50]
         ),
         ("a.csv", f"{GOOD}{LINE.replace('USD', 'EUR')}\n", r"a\.csv: line 3: .*USD.*: EUR"),
         ("a.csv", GOOD.replace("ListCost", "Cost"), r"a\.csv: line 1: FOCUS needs .* ListCost"),
-        ("a.csv", "a,b\n1,2\n", r"a\.csv: line 1: the columns are of no format"),
+        ("a.csv", "a,b\n1,2\n", r"a\.csv: line 1: the columns do not match a known format"),
         ("a.csv", f"{HEADER}\n", "the bill has no line"),
         ("a.csv", "", r"a\.csv is empty"),
         ("a.csv", f"{GOOD}{LINE[:-5]}\xff\n".encode("latin-1"), r"a\.csv: line 3"),

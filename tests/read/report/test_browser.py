@@ -25,7 +25,7 @@ from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.report.columns import sent
-from hwprices.read.report.index import MOST, too_old_to_buy
+from hwprices.read.report.index import MAX_MACHINES, too_old_to_buy
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -350,7 +350,7 @@ def test_which_machine_is_what_python_answers(wide: Visit, dataset: hwprices.Dat
         assert page.url.endswith(f"#machine?model={model}")
         answer = recommend(Question(model), dataset=dataset).drop_nulls("rank")
         answer = answer.filter(~pl.col("machine").is_in(too_old_to_buy(dataset)))
-        answer = answer.filter(pl.col("rank") <= MOST)
+        answer = answer.filter(pl.col("rank") <= MAX_MACHINES)
         for where, heading in (("cloud", "To rent"), ("local", "To buy")):
             expected = answer.filter(where=where)
             table = page.get_by_role("region", name=heading)

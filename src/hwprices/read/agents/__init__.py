@@ -1,5 +1,5 @@
 """Answer the questions of agents: tools of the Model Context Protocol over an open release.
 
-``catalog`` declares the tools, ``tools`` has the function of each, ``answer`` what their answers
-have in common, and ``server`` speaks the protocol.
+``catalog`` declares the tools, ``tools`` has their functions, ``answer`` builds answers, and
+``server`` speaks the protocol.
 """

@@ -1,9 +1,9 @@
-"""What all answers to agents have in common: cited figures, what is not covered, and their length.
+"""Answers to agents: cited figures, and what is not covered, within a limited length.
 
-An answer is a few figures, each with its price_id, its age, its currency and a citation that
-``hwprices recheck`` takes, and ``not_covered``: what the answer does not say and might be thought
-to. It exists twice: as JSON (``to_dict``) and as a short text (``to_text``), because some programs
-show their model only one of the two. Both together are at most MAX_TOKENS.
+An answer has a few figures, each with price_id, age, currency and a citation for ``hwprices
+recheck``, and ``not_covered``, what the answer leaves out although a reader may expect it. It is
+sent both as JSON (``to_dict``) and as short text (``to_text``), because some programs show their
+model only one of them. Both together have at most MAX_TOKENS.
 """
 
 import re
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 MAX_TOKENS = 2_000
-"""Of an answer, JSON and text together: ten answers are less than the 25,000 tokens after which
-Claude Code cuts one off (its MAX_MCP_OUTPUT_TOKENS)."""
+"""Tokens of JSON and text together; far below the 25,000 (MAX_MCP_OUTPUT_TOKENS) at which Claude
+Code cuts an answer off."""
 
 MAX_SENTENCE = 300
-"""Characters of a sentence in ``not_covered``, so that six are about half of MAX_TOKENS. A longer
-one ends with …"""
+"""Characters of a sentence in ``not_covered``; a longer one is cut. Six sentences are about half of
+MAX_TOKENS."""
 
 Figure = dict[str, Any]  # One result: JSON values by name
 
@@ -37,8 +37,8 @@ Figure = dict[str, Any]  # One result: JSON values by name
 class Answer:
     """The results of a question, the best first.
 
-    ``line`` writes the text of a result; ``about``: values that hold for all; ``total``: how many
-    results there are, of which ``results`` are the first.
+    ``line`` writes the text of a result. ``about``: values that apply to all results. ``total``:
+    the number of all results, of which ``results`` are the first.
     """
 
     headline: str
@@ -51,7 +51,7 @@ class Answer:
 
     @property
     def more(self) -> int:
-        """How many results are left out."""
+        """The number of results that are left out."""
         return max(self.total - len(self.results), 0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Answer:
         return "\n".join(lines)
 
     def fitted(self, max_tokens: int = MAX_TOKENS) -> "Answer":
-        """Leave out the last results until the rest is short enough."""
+        """Leave out results from the end until the answer is short enough."""
         answer = replace(self, total=max(self.total, len(self.results)))
         while tokens_of(answer) > max_tokens and len(answer.results) > 1:
             answer = replace(answer, results=answer.results[:-1])
@@ -82,7 +82,7 @@ class Answer:
 
 
 def line(*parts: str) -> Callable[[Figure], str]:
-    """Make a function that writes a figure: each part whose values the figure has.
+    """Return a function that writes the parts of a figure for which it has the values.
 
     >>> line("{machine}", " in {region}", ": {price:.2f}")({"machine": "L4", "price": 0.7})
     'L4: 0.70'
@@ -102,11 +102,11 @@ _PIECE = re.compile(r"[A-Za-z]+|\d+|\s+|[^\w\s]|\w")
 
 
 def tokens_in(text: str) -> int:
-    """Estimate the tokens of a text; rather too many than too few.
+    """Estimate the tokens of a text, rather too many than too few.
 
-    Tokenizers cut at the border of letters, digits and signs. A token has about four letters of
-    English or three digits, or a sign. Over the answers of the tests it is 1.1 to 1.4 times what
-    four tokenizers count (cl100k_base, o200k_base, Anthropic's and DeepSeek's published ones).
+    A token is about four letters of English, three digits, or a sign. For the answers of the tests,
+    the estimate is 1.1 to 1.4 times the count of four tokenizers (cl100k_base, o200k_base,
+    Anthropic's and DeepSeek's published ones).
 
     >>> tokens_in("55.04 USD/h")
     7
@@ -122,7 +122,7 @@ def tokens_of(answer: Answer) -> int:
 
 
 def known(values: Mapping[str, Any], *names: str) -> Figure:
-    """Return the values that are known, or of them those of some names; times as days."""
+    """Return the known values, by default of all names; times as days."""
     chosen = {name: values[name] for name in names} if names else values
     return {
         name: f"{value:%Y-%m-%d}" if isinstance(value, date) else number(value)
@@ -132,7 +132,7 @@ def known(values: Mapping[str, Any], *names: str) -> Figure:
 
 
 def number(value: Any) -> Any:
-    """Return a decimal as a number of JSON: the nearest double, 15 significant digits."""
+    """Convert a decimal to a JSON number with 15 significant digits."""
     return float(value) if isinstance(value, Decimal) else value
 
 
@@ -143,16 +143,18 @@ def age(seen: datetime) -> Figure:
 
 
 def price_figure(row: Mapping[str, Any]) -> Figure:
-    """Return a row of ``find`` or ``price`` as a figure, still without its age and citation."""
+    """Return a row of ``find`` or ``price`` as a figure without age and citation."""
     count = row["accelerator_count"]
     devices = f"{plain(count)} x {row['accelerator_id'] or row['accelerator_kind']}"
-    each = round(row["effective_hourly"] / Decimal(count), 6) if count and count != 1 else None
+    per_device = None
+    if count and count != 1:
+        per_device = round(row["effective_hourly"] / Decimal(count), 6)
     return known(
         {
             "price_per_hour": row["effective_hourly"],
             "currency": row["currency"],
             "usd_per_hour": row["usd_per_hour"] if row["currency"] != "USD" else None,
-            "price_per_accelerator_hour": each,
+            "price_per_accelerator_hour": per_device,
             "machine": row["instance_type"],
             **known(row, "provider", "region", "zone"),
             "purchase": purchase(row),
@@ -185,9 +187,12 @@ def cited(dataset: "Release", figures: Sequence[Figure]) -> list[Figure]:
 
     A current price has ``price_id`` and ``price_per_hour``; other figures stay as they are.
     """
-    ids = {one["price_id"] for one in figures if {"price_id", "price_per_hour"} <= one.keys()}
+    current = {"price_id", "price_per_hour"}
+    ids = {figure["price_id"] for figure in figures if current <= figure.keys()}
     citations = citation.cite_all(dataset, sorted(ids)) if ids else []
-    more = {one.price_id: {**age(one.fetched_at), "citation": one.reference} for one in citations}
+    more = {
+        cite.price_id: age(cite.fetched_at) | {"citation": cite.reference} for cite in citations
+    }
     return [figure | more.get(figure.get("price_id", ""), {}) for figure in figures]
 
 
@@ -198,24 +203,24 @@ def not_covered(
 
     Args:
         dataset: the release.
-        providers: those that the answer is about; all without any.
-        notes: sentences of the answer's own.
+        providers: the providers in the answer; empty for all.
+        notes: further sentences.
     """
     entries = dataset.release.providers
-    asked = sorted(set(providers) & set(entries)) or sorted(entries)
+    names = sorted(set(providers) & set(entries)) or sorted(entries)
     covered = covers.coverage_by_provider(dataset)
     gaps = [
-        f"{name} {one.known - len(one.priced)} of {one.known}"
-        for name, one in covered.items()
-        if name in asked and len(one.priced) < one.known
+        f"{name} {regions.known - len(regions.priced)} of {regions.known}"
+        for name, regions in covered.items()
+        if name in names and len(regions.priced) < regions.known
     ]
-    recorded = [name for name in asked if entries[name].origin == "sample"]
-    kept = [name for name in asked if entries[name].status == "kept"]
+    recorded = [name for name in names if entries[name].origin == "sample"]
+    kept = [name for name in names if entries[name].status == "kept"]
     every = f"all {len(recorded)} clouds" if len(recorded) == len(entries) else ", ".join(recorded)
     sentences = [*map(for_agents, notes)]
     if gaps:
         sentences.append(f"Regions without prices here: {', '.join(gaps)}.")
-    if len(asked) == len(entries):
+    if len(names) == len(entries):
         sentences.append(f"Clouds other than {', '.join(sorted(entries))}.")
     if recorded:
         sentences.append(f"Not collected live, but from recordings: {every}.")
@@ -228,7 +233,7 @@ _OPTION = re.compile(r"--usd-per (\w+)=…(?: --usd-per (\w+)=…)*")
 
 
 def for_agents(sentence: str) -> str:
-    """Write a sentence of the command line for tools: an exchange rate is an argument of theirs."""
+    """Replace the option for exchange rates in a sentence by the argument of the tools."""
     return _OPTION.sub(lambda found: f'usd_per {{"{found[1]}": …}}', sentence)
 
 
@@ -256,7 +261,7 @@ def answer(
     )
 
 
-def of_rows(count: int, noun: str, text: str, release: str) -> str:
+def headline(count: int, noun: str, text: str, release: str) -> str:
     """Write the headline of an answer."""
     about = f" for {text!r}" if text.strip() else ""
     return f"{counted(count, noun)}{about}, release {release}"

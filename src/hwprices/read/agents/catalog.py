@@ -1,7 +1,7 @@
 """Declare the tools of the server as agents see them; ``tools.toml`` has the texts.
 
-It imports nothing heavy: a program that starts the server waits for this list. ``tools`` has the
-function that answers each.
+Imports nothing heavy, because a program that starts the server waits for this list. ``tools`` has
+the functions that answer.
 """
 
 import tomllib
@@ -15,7 +15,7 @@ from hwprices.errors import HwpricesError
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: its name, what a stranger reads of it, its arguments as JSON Schema, an example."""
+    """One tool: its name, texts, arguments as JSON Schema, and an example."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ PYTHON_TYPES: Mapping[str, Any] = {
     "boolean": bool,
     "object": dict,
 }
-"""JSON Schema's types of arguments."""
+"""Python types of JSON Schema's types."""
 
 
 with Path(__file__).with_name("tools.toml").open("rb") as _file:
@@ -84,7 +84,7 @@ def _tool(declared: dict[str, Any]) -> Tool:
 
 
 TOOLS = [_tool(declared) for declared in _DECLARED["tools"]]
-"""The tools, in the order of the list that programs see."""
+"""The tools in the listed order."""
 
 SQL = _tool(_DECLARED["sql"])
-"""The tool that the server has only if it is started with --sql."""
+"""The tool of --sql."""

@@ -1,7 +1,7 @@
 """Serve the tools of ``catalog`` by the Model Context Protocol, over stdio or HTTP.
 
-It needs the extra ``hwprices[mcp]``. The release is opened in the background, after the program
-that started the server has the list of tools: polars takes half a second.
+Needs the extra ``hwprices[mcp]``. The release is opened in the background after the list of tools
+was sent, because importing polars takes half a second.
 """
 
 import threading
@@ -37,7 +37,7 @@ with its currency, the day it was seen and its citation, and say what not_covere
 without tax, storage, network traffic and negotiated discounts, and say nothing of free capacity. If
 a tool finds nothing, call coverage before you say that something is not sold."""
 
-LOOPBACK = "127.0.0.1"  # The only address that the HTTP server listens on: it has no login
+LOOPBACK = "127.0.0.1"  # The HTTP server has no login, so it listens only on this machine
 
 OUTPUT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -48,20 +48,20 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
     },
     "required": ["release", "results", "not_covered"],
 }
-"""What every answer has; each tool adds values of its own."""
+"""Values of every answer; each tool adds more."""
 
-LOOK_AGAIN = 60.0  # Seconds after which a question looks whether there is a newer release
+CHECK_INTERVAL = 60.0  # Seconds between checks for a newer release
 
 
 class OpenRelease:
-    """The release that questions are about, opened when first needed and kept open."""
+    """The release of the server, opened when first needed and kept open."""
 
     def __init__(self, root: str, version: str) -> None:
         self._root = root
         self._version = version
         self._lock = threading.Lock()
         self._opened: Dataset | None = None
-        self._looked = 0.0
+        self._checked = 0.0
         self._is_warm = False
 
     def get(self) -> "Dataset":
@@ -74,15 +74,15 @@ class OpenRelease:
 
         with self._lock:
             now = time.monotonic()
-            if self._opened is None or now - self._looked > LOOK_AGAIN:
-                self._looked = now
-                found = KeptDataset.at_root(self._root, self._version)
-                if self._opened is None or found.version != self._opened.version:
-                    self._opened = found
+            if self._opened is None or now - self._checked > CHECK_INTERVAL:
+                self._checked = now
+                newest = KeptDataset.at_root(self._root, self._version)
+                if self._opened is None or newest.version != self._opened.version:
+                    self._opened = newest
             return self._opened
 
     def warm(self) -> None:
-        """Answer the example of each tool once, in the background: that reads tables and sheets."""
+        """Read tables and sheets in the background, by answering the example of each tool once."""
         if not self._is_warm:
             self._is_warm = True
             threading.Thread(target=self._warm, daemon=True).start()
@@ -99,7 +99,7 @@ class OpenRelease:
 def answer(
     release: OpenRelease, tools: Mapping[str, Tool], call: CallToolRequestParams
 ) -> CallToolResult:
-    """Return a tool's answer, or an error that says how to ask."""
+    """Return a tool's answer, or an error with an example."""
     from hwprices.read.agents.tools import call as call_tool
     from hwprices.read.export.cells import plain
 
@@ -134,7 +134,7 @@ def listed(tool: Tool) -> ListedTool:
 
 
 def make(root: str, version: str = "latest", *, sql: bool = False) -> "Server[Any]":
-    """Make the server for the release of a dataset. ``sql``: with the tool sql."""
+    """Make the server for a release of a dataset; ``sql``: with the tool sql."""
     release = OpenRelease(root, version)
     tools = {tool.name: tool for tool in ([*TOOLS, SQL] if sql else TOOLS)}
 

@@ -1,4 +1,4 @@
-"""The tools of the server, and how each answers. They read a release and change nothing."""
+"""The tools of the server. They read a release and change nothing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,10 +16,10 @@ from hwprices.read.agents.answer import (
     age,
     answer,
     cited,
+    headline,
     known,
     line,
     number,
-    of_rows,
     price_figure,
     price_line,
     tokens_of,
@@ -38,14 +38,14 @@ from hwprices.release.versions import default_root, resolve
 from hwprices.release.wording import counted, plain, purchase, system
 from hwprices.storage.store import Store
 
-SHOWN = 6  # Results of an answer at most; six with citations are about 1,200 tokens
-MOST_MACHINES = 5  # Machines side by side: more do not fit an answer
+SHOWN = 6  # Results of an answer; six with citations are about 1,200 tokens
+MAX_MACHINES = 5  # Machines side by side that fit an answer
 Rates = Mapping[str, Any] | None
 
 
 MAX_BYTES = 32 << 20
-"""Largest table that stays in memory, in bytes of Parquet; a larger one is read for each question.
-Of the CPU time of a question about the sample, memory saves a quarter (find) to a half (device)."""
+"""Largest table to keep in memory, in bytes of Parquet. On the sample, this saves a quarter (find)
+to a half (device) of the CPU time of a question."""
 
 
 class KeptDataset(Dataset):
@@ -57,7 +57,7 @@ class KeptDataset(Dataset):
 
     @classmethod
     def at_root(cls, root: str, version: str = "latest") -> "KeptDataset":
-        """Open a release; without a root that of ``default_root``."""
+        """Open a release, by default at ``default_root``."""
         return cls(Store(resolve(root or default_root())), version)
 
     def scan(self, table: str) -> pl.LazyFrame:
@@ -76,7 +76,7 @@ def find(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     rows, search = found.rows, found.search
     return answer(
         dataset,
-        of_rows(rows.height, "offer", question, dataset.version)
+        headline(rows.height, "offer", question, dataset.version)
         + ", the cheapest first"
         + ", prices of the whole machine" * bool(rows.height),
         [price_figure(row) for row in rows.head(SHOWN).iter_rows(named=True)],
@@ -88,15 +88,15 @@ def find(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
 
 
 def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
-    """Show what one machine type has and costs."""
+    """Show the specification and prices of one machine type."""
     names = ReleaseWords.of(dataset)
     search = past.understand(names, question, EVERY_WAY)
     search = replace(search, usd_per=read_rates(usd_per or {}))
-    found = machine_answers.of_search(dataset, _one_machine(search, question), search)
+    found = machine_answers.run(dataset, _one_machine(search, question), search)
     real = machine_answers.real_prices(found.rows)
-    usual = real.filter(searching.of_prices(Search())) if search.os == ANY else real
+    usual = real.filter(searching.price_conditions(Search())) if search.os == ANY else real
     shown = usual if usual.height else real
-    results = [_with_range(row) for row in _ways(shown).iter_rows(named=True)]
+    results = [_with_range(row) for row in _cheapest_options(shown).iter_rows(named=True)]
     notes = list(found.notes)
     if shown.height < real.height:
         notes.append(
@@ -107,7 +107,7 @@ def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     notes += [f"{counted(unknown, 'price')} not known or placeholders."] * bool(unknown)
     return answer(
         dataset,
-        of_rows(len(results), "purchase option", question, dataset.version)
+        headline(len(results), "purchase option", question, dataset.version)
         + f" of {found.machine.instance_type}, each in its cheapest region",
         results,
         price_line,
@@ -117,7 +117,7 @@ def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     )
 
 
-def _ways(rows: pl.DataFrame) -> pl.DataFrame:
+def _cheapest_options(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the cheapest price of each purchase option; on demand and spot first."""
     if rows.is_empty():
         return rows
@@ -138,8 +138,8 @@ def _with_range(row: Mapping[str, Any]) -> Figure:
         "saving": None if row["saving"] is None else round(row["saving"], 3) or None,
         "break_even_utilisation": _rounded(row["break_even_utilisation"]),
     }
-    of_machine = ("accelerators", "vcpus", "memory_gib")
-    figure = {name: value for name, value in price_figure(row).items() if name not in of_machine}
+    repeated = ("accelerators", "vcpus", "memory_gib")  # the answer has them once
+    figure = {name: value for name, value in price_figure(row).items() if name not in repeated}
     return figure | known(more)
 
 
@@ -160,7 +160,7 @@ def _one_machine(search: Search, question: str) -> NamedMachine:
     )
 
 
-OF_MACHINE = (
+SPECIFICATION = (
     *("family", "arch", "vcpus", "memory_gib", "accelerator_count", "accelerator_memory_gib"),
     *("accelerator_interconnect", "local_disk_gib", "network_gbps_max", "rdma"),
 )
@@ -172,7 +172,7 @@ def _specification(row: Mapping[str, Any] | None) -> Figure:
         return {}
     devices = row["accelerators"] or []
     named = [device["accelerator_id"] or device["vendor_name"] for device in devices]
-    return known(row, *OF_MACHINE) | known({"accelerators": named})
+    return known(row, *SPECIFICATION) | known({"accelerators": named})
 
 
 def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rates = None) -> Answer:
@@ -180,20 +180,20 @@ def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rate
     search = request.request(ReleaseWords.of(dataset), question, usd_per=usd_per)
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
     text = question.lower()
-    machines.sort(key=lambda one: (text.find(one.instance_type.lower()), one.instance_type))
-    if not machines or len(machines) > MOST_MACHINES:
+    machines.sort(key=lambda m: (text.find(m.instance_type.lower()), m.instance_type))
+    if not machines or len(machines) > MAX_MACHINES:
         raise HwpricesError(
             f"{question!r} names {len(machines)} machine types",
-            f"Name two to {MOST_MACHINES}, or one for its equals in other clouds; ask find for"
+            f"Name two to {MAX_MACHINES}, or one for its equals in other clouds; ask find for"
             " families and accelerators.",
         )
     has_equals = equals or len(machines) == 1
     search = replace(search, machines=None, providers=frozenset())
-    found = comparing.of_search(dataset, machines, search, equals=has_equals)
+    found = comparing.run(dataset, machines, search, equals=has_equals)
     rows = found.rows.head(SHOWN)
     return answer(
         dataset,
-        of_rows(found.rows.height, "machine", question, dataset.version)
+        headline(found.rows.height, "machine", question, dataset.version)
         + ", cheapest prices in USD per hour",
         [_compared(dataset, row) for row in rows.iter_rows(named=True)],
         _compared_line,
@@ -246,7 +246,7 @@ def explain(dataset: Dataset, price: str) -> Answer:
         "price_id": cite.price_id,
     }
     traces = [
-        {"sku": trace.sku, "page": trace.page, "fields": dict(trace.fields[:MOST_FIELDS])}
+        {"sku": trace.sku, "page": trace.page, "fields": dict(trace.fields[:MAX_FIELDS])}
         for trace in found.traces
         if trace.fields
     ]
@@ -257,16 +257,16 @@ def explain(dataset: Dataset, price: str) -> Answer:
         line("{arithmetic}"),
         providers=[cite.provider],
         notes=[] if traces else ["The vendor's line itself: its page is not kept here."],
-        about={"source_url": cite.url, "vendor_lines": traces[:MOST_TRACES]},
+        about={"source_url": cite.url, "vendor_lines": traces[:MAX_TRACES]},
     )
 
 
-MOST_FIELDS, MOST_TRACES = 8, 2
+MAX_FIELDS, MAX_TRACES = 8, 2
 
 
 def _rechecked(dataset: Dataset, text: str) -> Answer:
     answers = dataset.recheck(text)[:SHOWN]
-    results = [known({"status": one.status, "text": f"{one}", **one.to_dict()}) for one in answers]
+    results = [known({"status": a.status, "text": f"{a}", **a.to_dict()}) for a in answers]
     return Answer(
         f"{counted(len(answers), 'citation')} compared with release {dataset.version}",
         dataset.version,
@@ -278,32 +278,32 @@ def _rechecked(dataset: Dataset, text: str) -> Answer:
 
 def history(dataset: Dataset, question: str) -> Answer:
     """List what prices were, and when."""
-    every = past.answer(dataset, question, USUAL).rows.with_columns(valid_from=past.BEGINS)
-    rows = every.filter(~pl.col("placeholder"))
+    intervals = past.answer(dataset, question, USUAL).rows.with_columns(valid_from=past.BEGINS)
+    rows = intervals.filter(~pl.col("placeholder"))
     amount = pl.col("effective_hourly")
     values, last = amount.n_unique(), amount.sort_by("valid_from").last()
     order = [-values.cast(pl.Int64).over("price_id"), last.over("price_id")]
     ranked = rows.sort(order, nulls_last=True, maintain_order=True)
     series = ranked.partition_by("price_id", maintain_order=True)
-    shown = [one.sort("valid_from").to_dicts() for one in series[:SHOWN]]
+    shown = [frame.sort("valid_from").to_dicts() for frame in series[:SHOWN]]
     return answer(
         dataset,
-        of_rows(len(series), "price", question, dataset.version)
+        headline(len(series), "price", question, dataset.version)
         + ", those that changed most often first",
         [*map(_past, shown)],
         _past_line,
-        providers=[one[0]["provider"] for one in shown],
+        providers=[rows[0]["provider"] for rows in shown],
         notes=[] if series else ["No release has had such a price."],
         total=len(series),
     )
 
 
-MOST_STEPS = 5  # Intervals of one price, the last ones
+MAX_STEPS = 5  # last intervals of one price
 
 
 def _past(rows: list[dict[str, Any]]) -> Figure:
-    now = rows[-1]
-    is_current = now["valid_to"] is None and now["state"] == "current"
+    last = rows[-1]
+    is_current = last["valid_to"] is None and last["state"] == "current"
     steps = [
         {
             "from": row["valid_from"],
@@ -311,20 +311,20 @@ def _past(rows: list[dict[str, Any]]) -> Figure:
             "price_per_hour": row["effective_hourly"],
             "why": row["start_reason"],
         }
-        for row in rows[-MOST_STEPS:]
+        for row in rows[-MAX_STEPS:]
     ]
     return known(
         {
-            "price_per_hour": now["effective_hourly"] if is_current else None,
-            "currency": now["currency"],
-            "machine": now["instance_type"],
-            **known(now, "provider", "region", "zone"),
-            "purchase": purchase(now),
-            "system": system(now),
+            "price_per_hour": last["effective_hourly"] if is_current else None,
+            "currency": last["currency"],
+            "machine": last["instance_type"],
+            **known(last, "provider", "region", "zone"),
+            "purchase": purchase(last),
+            "system": system(last),
             "intervals": [*map(known, steps)],
-            "state": None if is_current else now["state"],
-            **age(now["observed_last"]),
-            "price_id": now["price_id"],
+            "state": None if is_current else last["state"],
+            **age(last["observed_last"]),
+            "price_id": last["price_id"],
         }
     )
 
@@ -353,7 +353,7 @@ def recommend(dataset: Dataset, model: str, **options: Any) -> Answer:
     notes += ["Speeds that nobody measured are modeled: see basis; a range holds half of them."]
     return answer(
         dataset,
-        of_rows(ranked.height, "machine", model, dataset.version)
+        headline(ranked.height, "machine", model, dataset.version)
         + f", the best first. Assumed: {assumed}",
         [_recommended(row) for row in rows.iter_rows(named=True)],
         _recommended_line,
@@ -371,7 +371,7 @@ RANKED = (
     *("tokens_per_second_low", "tokens_per_second_per_user", "seconds_to_first_token"),
     *("concurrency", "gco2e_per_million_tokens", "payback_hours", "basis"),
 )
-"""Columns of ``recommend`` that an answer has."""
+"""Columns of ``recommend`` in an answer."""
 
 SIGNIFICANT = 4  # Digits of computed figures
 
@@ -419,32 +419,32 @@ def device(dataset: Dataset, name: str) -> Answer:
     sold = row["where_sold"] or []
     rows = [
         {
-            "provider": one["provider"],
-            "region": one[f"{option}_offer"].partition("/")[0],
-            "machine": one[f"{option}_offer"].partition("/")[2],
+            "provider": cloud["provider"],
+            "region": cloud[f"{option}_offer"].partition("/")[0],
+            "machine": cloud[f"{option}_offer"].partition("/")[2],
             "purchase_option": option,
-            "price_per_device_hour": one[f"{option}_usd_per_hour"],
-            "private_host": one["private_host"] or None,
+            "price_per_device_hour": cloud[f"{option}_usd_per_hour"],
+            "private_host": cloud["private_host"] or None,
         }
-        for one in sold
+        for cloud in sold
         for option in SOLD
-        if one[f"{option}_offer"] and one[f"{option}_usd_per_hour"] is not None
+        if cloud[f"{option}_offer"] and cloud[f"{option}_usd_per_hour"] is not None
     ]
-    rows.sort(key=lambda one: one["price_per_device_hour"])
-    others = sorted({one["currency"] for one in sold if one["currency"]} - {"USD"})
+    rows.sort(key=lambda offer: offer["price_per_device_hour"])
+    others = sorted({cloud["currency"] for cloud in sold if cloud["currency"]} - {"USD"})
     notes = [f"Prices in {', '.join(others)} are not converted: ask find for them."] * bool(others)
     unit = "vCPU" if row["type"] == "cpu" else "device"
     return answer(
         dataset,
         f"{row['name']} ({row['device_id']}), release {dataset.version}. {unit}"
         " prices in USD per hour, the cheapest of each cloud",
-        _of_devices(dataset, rows[:SHOWN]),
+        _with_machine_prices(dataset, rows[:SHOWN]),
         line(
             f"{{price_per_device_hour:.10g}} USD/h per {unit}: ",
             "{machine} ({provider} {region}), {purchase_option}",
             ", seen {seen}",
         ),
-        providers=[one["provider"] for one in rows[:SHOWN]],
+        providers=[offer["provider"] for offer in rows[:SHOWN]],
         notes=[*notes, *row["missing"][:3]],
         about={"device": _described(row)},
         total=len(rows),
@@ -456,10 +456,10 @@ DESCRIBED = (
     *("power_w", "power_basis", "launch_price_usd", "usd_per_year_basis", "source_url"),
     "confidence",
 )
-"""Columns of ``device`` as their sources state them."""
+"""Columns of ``device`` from its sources."""
 
 COMPUTED = ("machine_share_usd", "tco_usd_per_hour", "usd_per_year", "gco2e_per_hour")
-"""Columns of ``device`` that are computed, and rounded here."""
+"""Computed columns of ``device``, which are rounded."""
 
 
 def _described(row: Mapping[str, Any]) -> Figure:
@@ -468,22 +468,23 @@ def _described(row: Mapping[str, Any]) -> Figure:
         for rate in row["dense_rates"] or []
     }
     tokens = [
-        {"model": one["model"], "usd": _rounded(one["usd"]), "basis": one["basis"]}
-        for one in (row["usd_per_million_tokens"] or [])[:2]
+        {"model": price["model"], "usd": _rounded(price["usd"]), "basis": price["basis"]}
+        for price in (row["usd_per_million_tokens"] or [])[:2]
     ]
     computed = {name: _rounded(row[name]) for name in COMPUTED}
     lists = {"rates": rates, "usd_per_million_tokens": tokens}
     return known(row, *DESCRIBED) | known({**computed, **lists})
 
 
-def _of_devices(dataset: Dataset, rows: list[dict[str, Any]]) -> list[Figure]:
-    """Return offers of a device as figures, each with the price of its machine."""
+def _with_machine_prices(dataset: Dataset, rows: list[dict[str, Any]]) -> list[Figure]:
+    """Return offers of a device as figures with the prices of their machines."""
     machines = frozenset((row["provider"], row["machine"]) for row in rows)
     sold = dataset.scan("offers").filter(searching.pairs("instance_type", machines)).collect()
     figures = []
     for row in rows:
-        of_row = {"provider": row["provider"], "region": row["region"]}
-        offer = sold.filter(instance_type=row["machine"], **of_row).row(0, named=True)
+        offer = sold.filter(
+            provider=row["provider"], region=row["region"], instance_type=row["machine"]
+        ).row(0, named=True)
         price = {
             "price_per_hour": offer[f"{row['purchase_option']}_usd_per_hour"],
             "price_id": offer[f"{row['purchase_option']}_price_id"],
@@ -493,7 +494,7 @@ def _of_devices(dataset: Dataset, rows: list[dict[str, Any]]) -> list[Figure]:
 
 
 def coverage(dataset: Dataset, question: str = "") -> Answer:
-    """State which clouds and regions have prices, and how old they are."""
+    """List the clouds and regions with prices, and their ages."""
     search = request.request(ReleaseWords.of(dataset), question)
     regions = covers.coverage(dataset)
     if search.providers:
@@ -541,7 +542,7 @@ SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
 
 
 def sql(dataset: Dataset, query: str) -> Answer:
-    """Ask in SQL, in the locked DuckDB.
+    """Run a query in the locked DuckDB.
 
     Raises:
         HwpricesError: the query is wrong or refused, takes too long, or a row is too long.
@@ -583,8 +584,8 @@ def sql(dataset: Dataset, query: str) -> Answer:
 
 
 ANSWERS: Mapping[str, Callable[..., Answer]] = {
-    one.__name__: one
-    for one in (find, price, compare, explain, history, recommend, device, coverage, sql)
+    tool.__name__: tool
+    for tool in (find, price, compare, explain, history, recommend, device, coverage, sql)
 }
 """The function that answers each tool of ``catalog``."""
 
@@ -593,7 +594,7 @@ def call(dataset: Dataset, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
     """Answer a call, within MAX_TOKENS.
 
     Raises:
-        HwpricesError: an argument is unknown, missing or not understood; the line has an example.
+        HwpricesError: an argument is unknown, missing or not understood.
     """
     tool.check(arguments)
     return ANSWERS[tool.name](dataset, **arguments).fitted()

@@ -1,4 +1,4 @@
-"""A bill beside a release: what ``Dataset.bill`` returns, and how it is written line by line."""
+"""Compare a bill with a release (``Dataset.bill``), and write the result line by line."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Bill:
-    """The lines of a bill, read and validated, and the release whose prices they are compared with.
+    """The validated lines of a bill, and the release to compare them with.
 
     ``content`` has its format, files, currency and period.
     """
@@ -38,10 +38,7 @@ class Bill:
 
     @property
     def lines(self) -> pl.LazyFrame:
-        """The lines of every format in the same columns, which ``bill.formats.COLUMNS`` lists.
-
-        ``file`` and ``line`` say where each one is.
-        """
+        """The lines: the columns of ``bill.formats.COLUMNS``, and each ``file`` and ``line``."""
         return self.content.lines
 
     def check(
@@ -50,9 +47,9 @@ class Bill:
         """Compare each line with the list price that was valid in its hour.
 
         Args:
-            overlays: own discounts, as in ``find``: lines that cost what they leave are as
-                contracted.
-            nearest: compare lines that are older than the price history with the first price known.
+            overlays: own discounts, as in ``find``: lines at the discounted price are
+                "as_contracted".
+            nearest: compare lines older than the price history with the first known price.
 
         Raises:
             HwpricesError: a rule is wrong.
@@ -60,7 +57,7 @@ class Bill:
         from hwprices.read.bill import check
 
         return check.check(
-            self.dataset, self.content, overlays=rules.given(overlays), nearest=nearest
+            self.dataset, self.content, overlays=rules.as_overlays(overlays), nearest=nearest
         )
 
     def reprice(
@@ -71,18 +68,18 @@ class Bill:
         region: Sequence[str] = (),
         usd_per: Mapping[str, object] | None = None,
     ) -> "Repricing":
-        """Compute what the machines of the bill cost elsewhere or bought in another way.
+        """Compute what the machines of the bill cost elsewhere, or with another purchase option.
 
         Args:
-            on: providers to move to: the nearest equal machine of each. Without any the bill's own:
-                the same machine, bought with another option.
-            option: purchase option there: on_demand, spot, reserved, savings_plan, committed_use;
-                commitment is the cheapest one.
-            region: regions there; without any the cheapest one in the machine's continent.
+            on: providers to move to, each with its most similar machine. By default the bill's own
+                provider: the same machine with another purchase option.
+            option: purchase option there: on_demand, spot, reserved, savings_plan, committed_use,
+                or commitment for the cheapest commitment.
+            region: regions there. Default: the cheapest one on the machine's continent.
             usd_per: exchange rates, as in ``find``.
 
         Raises:
-            HwpricesError: a provider, option or region is not known, or the bill's currency has no
+            HwpricesError: a provider, option or region is unknown, or the bill's currency has no
                 rate.
         """
         from hwprices.read.bill import reprice
@@ -100,7 +97,7 @@ COLUMNS = [
 ]
 """The columns of the output: ``price`` is our list price of one unit, in the bill's currency."""
 
-BATCH_ROWS = 100_000  # Lines of CSV that are made at once: some 100 MB
+BATCH_ROWS = 100_000  # Lines of CSV in memory: about 100 MB
 
 
 def write(
@@ -108,12 +105,11 @@ def write(
 ) -> Path:
     """Write the lines of a ``BillCheck`` as .parquet, .csv or .xlsx.
 
-    In CSV a text that a spreadsheet would run as a formula gets an apostrophe; in Excel texts are
-    texts.
+    In CSV, text that a spreadsheet would run as a formula gets an apostrophe.
 
     Raises:
-        HwpricesError: the suffix names no format, the file exists or cannot be written, or a sheet
-            has too few rows for the bill.
+        HwpricesError: the suffix is not a format, the file exists or cannot be written, or the bill
+            has more lines than a sheet can hold.
     """
     path = check_target(target)
     suffix = path.suffix.lower()
@@ -149,10 +145,10 @@ def _csv(rows: pl.LazyFrame, path: Path) -> None:
 
 
 def check_target(target: str | Path) -> Path:
-    """Refuse a file that could not be written, before the bill is read.
+    """Refuse an output file that exists or has another suffix, before the bill is read.
 
     Raises:
-        HwpricesError: the suffix names no format, or the file exists.
+        HwpricesError: the suffix is not a format, or the file exists.
     """
     path = Path(target)
     if path.suffix.lower() not in (".parquet", ".csv", ".xlsx"):

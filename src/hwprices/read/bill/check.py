@@ -12,7 +12,7 @@ from hwprices.read.bill import formats as line_keys
 from hwprices.read.bill import prices
 from hwprices.read.bill.formats import KEY
 from hwprices.read.bill.readers import BillLines
-from hwprices.read.citation import of_price
+from hwprices.read.citation import cite_row
 from hwprices.read.export.files import described
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.overlays import apply
@@ -52,30 +52,31 @@ ERRORS = ("differs", "differs_from_contract", "idle_commitment", "billed_twice")
 """Classes to ask the vendor about."""
 
 LARGEST = 10
-EXACT = 1e-9  # Vendors print costs with nine decimals or more; AWS has ten
-
-EXACT_SHARE = 1e-6
-"""Quantities are printed with about seven digits; cost and price times quantity differ by as
-much."""
-
+EXACT = 1e-9  # Vendors print costs with nine decimals or more
+EXACT_SHARE = 1e-6  # Vendors print quantities with about seven digits
 SIX_DECIMALS = 1e-6
-CENT = 0.005  # Half a cent: costs that are printed with two decimals
-MIN_CENTS = 0.5  # Below this a cent is more than one percent, and rounding would hide a wrong price
+HALF_CENT = 0.005  # Rounding error of costs with two decimals
+MIN_ROUNDED = 0.5  # Below this, rounding to cents could hide a wrong price of one percent
 CLASS = pl.Enum(list(CLASSES))
 
 
 @dataclass(frozen=True)
 class BillCheck:
-    """What a check found. Amounts are in ``currency``.
+    """The result of a check. Amounts are in ``currency``.
 
-    ``lines`` is lazy: one row a line of the bill, with ``class``, ``price`` (list price of one unit
-    then), ``expected`` (price times quantity), ``difference`` (billed less expected),
-    ``discount_percent``, ``matched_by``, ``price_of`` and ``tile``. ``proofs`` has the price_id and
-    citation of each tile.
-
-    ``coverage``: one row: usage lines, how many of them could be checked, their list cost, and that
-    of those checked. ``totals``: one row a class. ``services``: the unchecked lines by reason.
-    ``largest``: the ten largest differences. ``commitments``: what each costs and saves.
+    Attributes:
+        lines: lazy, one row per line of the bill, with ``class``, ``price`` (list price of one
+            unit at that time), ``expected`` (price times quantity), ``difference`` (billed minus
+            expected), ``discount_percent``, ``matched_by``, ``price_of`` and ``tile``.
+        proofs: price_id and citation of each tile.
+        coverage: usage lines and their list cost, in total and checked: for all, and by provider.
+        totals: one row per class.
+        services: the unchecked lines by reason.
+        largest: the ten largest differences.
+        commitments: what each commitment costs and saves.
+        currency: of all amounts.
+        notes: sentences on the result.
+        bill: the bill.
     """
 
     lines: pl.LazyFrame
@@ -132,10 +133,10 @@ def _contracted(
     overlays: "Overlays | None",
     days: tuple[datetime, datetime],
 ) -> pl.DataFrame:
-    """Cut tiles where rules begin and end, and add what the rules leave of the price.
+    """Split tiles where rules begin and end, and add ``contract``, the price after the rules.
 
-    A part has a provider, a region and its country, and no type, option or currency. So it matches
-    percentage rules on those three alone: an hourly amount needs a currency.
+    A part has only a provider, a region and a country. Therefore it matches only percentage rules
+    on these: an amount needs a currency.
     """
     if overlays is None:
         return tiles.with_columns(contract=pl.lit(None, dtype=prices.AMOUNT))
@@ -177,7 +178,7 @@ def _contracted(
 
 
 def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
-    """Return what a line needs to know of its kind and time, by key; prices for one of its unit."""
+    """Return the facts and prices of each kind of line, by key and time; prices per line unit."""
     facts = matched.select(
         *(KEY, "detail", "matched_by", "type", "place", "hours", "block", "per"),
         why=pl.col("why").cast(CLASS),
@@ -212,7 +213,7 @@ def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:
 def _with_idle(lines: pl.LazyFrame, bill: pl.LazyFrame) -> pl.LazyFrame:
     """Add ``idle``: whether a commitment that covers a line was unused in its hour.
 
-    What a commitment covers is what its own lines in the bill are about: machine types in regions.
+    A commitment covers the machine types and regions of its lines in the bill.
     """
     place = ["provider", "place", "type"]
     unused = (
@@ -238,7 +239,7 @@ def _with_idle(lines: pl.LazyFrame, bill: pl.LazyFrame) -> pl.LazyFrame:
 def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
     """Add class, expected, difference and discount_percent.
 
-    Amounts are compared as floats, which are exact to 15 digits, and returned as decimals.
+    Amounts are compared as floats (15 digits), and returned as decimals.
     """
     quantity, billed, listed, cost, price, high, contract = (
         pl.col(name).cast(pl.Float64)
@@ -307,15 +308,15 @@ def _is(*classes: str) -> pl.Expr:
 
 
 def _near(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
-    """Check whether two amounts are the same except for digits that files do not print."""
+    """Check whether two amounts are equal up to the printed digits."""
     return (value - expected).abs() <= EXACT + EXACT_SHARE * expected.abs()
 
 
 def _rounded(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
-    """Check whether an amount is another one rounded to six decimals, or to cents."""
+    """Check whether an amount is the expected one rounded to six decimals or to cents."""
     off = (value - expected).abs()
-    in_cents = ((value - value.round(2)).abs() < EXACT) & (expected.abs() >= MIN_CENTS)
-    return (off <= SIX_DECIMALS) | (in_cents & (off <= CENT))
+    in_cents = ((value - value.round(2)).abs() < EXACT) & (expected.abs() >= MIN_ROUNDED)
+    return (off <= SIX_DECIMALS) | (in_cents & (off <= HALF_CENT))
 
 
 def _grouped(lines: pl.LazyFrame, lookup: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
@@ -348,7 +349,7 @@ SHOWN = [
 
 
 def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Select the lines with the largest differences that nothing explains."""
+    """Select the lines with the largest unexplained differences."""
     size = pl.col("difference").abs()
     return (
         lines.filter(_is(*ERRORS))
@@ -360,10 +361,10 @@ def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _commitments(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Sum what each commitment costs, and what its use would have cost on demand.
+    """Sum the cost of each commitment, and the on-demand cost of its use.
 
-    Those that cost more than they save come first. A commitment whose fee no line spreads over its
-    use (``cost`` 0, as in Azure's actual costs) has no saving.
+    Commitments that cost more than they save come first. The saving is null if the bill does not
+    spread the fee over the use (``cost`` 0, as in Azure's actual costs).
     """
     idle = (pl.col("commitment_status") == "unused").fill_null(False)
     used = (pl.col("category") == "usage") & ~idle
@@ -391,17 +392,17 @@ def _commitments(lines: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of usage that was checked, by lines and list cost, by provider."""
+    """Return the checked share of usage, by lines and by list cost, for all and by provider."""
     usage = grouped.filter(~_is("not_usage", "unused_commitment"))
     checked = _is(*CHECKED)
     sums = {"lines": "lines", "list_cost": "size"}
-    columns = {name: pl.col(of).sum() for name, of in sums.items()} | {
-        f"{name}_checked": pl.col(of).filter(checked).sum() for name, of in sums.items()
+    columns = {name: pl.col(source).sum() for name, source in sums.items()} | {
+        f"{name}_checked": pl.col(source).filter(checked).sum() for name, source in sums.items()
     }
-    every = usage.select(provider=pl.lit("all"), **columns)
+    total = usage.select(provider=pl.lit("all"), **columns)
     parts = usage.group_by("provider").agg(**columns)
     return pl.concat(
-        [every, parts.sort("list_cost", "provider", descending=True)], how="vertical_relaxed"
+        [total, parts.sort("list_cost", "provider", descending=True)], how="vertical_relaxed"
     ).with_columns(
         (pl.col(f"{name}_checked").cast(pl.Float64) / pl.col(name).cast(pl.Float64))
         .fill_nan(None)
@@ -421,7 +422,7 @@ def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _services(grouped: pl.DataFrame) -> pl.DataFrame:
-    """Sum the lines that were not checked by class, service and what they charge for."""
+    """Sum the unchecked lines by class, service and detail."""
     return (
         grouped.filter(_is("not_collected", "unknown_sku", "no_price_then"))
         .group_by(pl.col("class").cast(pl.String), "provider", "service", "detail")
@@ -442,13 +443,13 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
         notes.append(
             "Lines were matched by " + "; ".join(f"{how}: {count:,}" for how, count in by.items())
         )
-    of = counted("price_of")
-    if later := of.get(prices.EARLIEST):
+    sources = counted("price_of")
+    if later := sources.get(prices.EARLIEST):
         notes.append(
             "Lines compared with the first price known, which is of a later time, as they are older"
             f" than the price history: {later:,}."
         )
-    if backfilled := of.get(prices.BACKFILLED):
+    if backfilled := sources.get(prices.BACKFILLED):
         notes.append(f"Lines compared with prices of the vendor's own past lists: {backfilled:,}.")
     missing = grouped.filter(pl.col("class") == "no_price_then")["lines"].sum()
     if missing:
@@ -462,19 +463,19 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
 
 
 GONE = {"sku_price_id": None, "sku_id": None, "source_url": "a page that is no longer listed"}
-"""Of a price that the release does not list any more."""
+"""Values of a price that the release no longer lists."""
 
 
 def proofs(dataset: Release, tiles: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
-    """Return price_id and citation of each tile that has a price.
+    """Return price_id and citation of each tile with a price.
 
-    A citation names the vendor's SKU, the landed page and the release in which the price was valid;
-    ``hwprices recheck`` takes it. That of a part names SKU, page and release.
+    A citation names the vendor's SKU, the landed page and the release; ``hwprices recheck`` accepts
+    it, except the citation of a part.
     """
     known = tiles.filter(pl.col("low").is_not_null())
     wanted = pl.col("price_id").is_in(known["price_id"].unique().drop_nulls().implode())
-    of_prices = dataset.scan("prices").filter(wanted).collect()
-    prices = {row["price_id"]: row for row in of_prices.iter_rows(named=True)}
+    listed = dataset.scan("prices").filter(wanted).collect()
+    prices = {row["price_id"]: row for row in listed.iter_rows(named=True)}
     composed = dataset.scan("price_components").filter(wanted).collect()
     components = {key: rows for (key,), rows in composed.group_by("price_id")}
     citations = {}
@@ -484,7 +485,7 @@ def proofs(dataset: Release, tiles: pl.DataFrame, parts: pl.DataFrame) -> pl.Dat
         since, until, release = row["valid_from"], row["valid_to"], row["last_release"]
         if row["effective_hourly"] is not None:
             citations[row["price_id"], release, row["effective_hourly"]] = str(
-                of_price(release, price, parts_of_price, since, until)
+                cite_row(release, price, parts_of_price, since, until)
             )
     skus = {row["part"]: row for row in parts.iter_rows(named=True)}
     texts = []

@@ -1,16 +1,16 @@
-"""Declare the columns of each format of a bill, and read what a line charges for.
+"""Declare the columns of each bill format, and read what a line charges for.
 
-``columns.csv`` has a row for each column of this package and a column for each format: the names in
-the file, of which the first with a value counts. With ``+`` or ``-`` they are added or subtracted.
-``*`` marks a column that the file must have. Sources:
+``columns.csv`` has a row for each column of this package and a column for each format, with the
+names in the file: the first name with a value counts; names with ``+`` or ``-`` are added or
+subtracted. ``*`` marks a required column. Sources:
 
 - FOCUS 1.0 to 1.3: https://focus.finops.org/focus-specification/
 - AWS CUR 2.0: https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html
 - Azure: https://learn.microsoft.com/azure/cost-management-billing/automate/understand-usage-details-fields
 - Google: https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage
 
-A bill has millions of lines and few kinds of them. All that is read from texts is read once for
-each distinct combination of ``formats.KIND``.
+A bill has millions of lines, but few kinds of lines. Texts are parsed once for each distinct
+combination of KIND.
 """
 
 import csv
@@ -32,38 +32,39 @@ with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") 
 COLUMNS = {
     row["column"]: {"amount": AMOUNT, "time": TIME, "text": TEXT}[row["type"]] for row in _TABLE
 } | {"category_word": TEXT}
-"""What a line of any format is read as; null where the format does not have it.
+"""Columns of a line of any format; null if the format does not have them.
 
-``quantity`` is in ``unit``, and ``list_price`` is for one of them; ``tier`` is from how many a
-month that price holds. ``billed`` is on the invoice, ``effective`` has the fees of commitments
-spread over their use, and ``unused`` is the part of a commitment's fee that nothing used.
+``quantity`` is in ``unit``; ``list_price`` is for one unit, from ``tier`` units per month on.
+``billed`` is on the invoice, ``effective`` has the fees of commitments spread over their use, and
+``unused`` is the unused part of a commitment's fee.
 """
 
 KIND = (
     *("provider", "service", "region", "option", "sku", "rate", "meter", "tier"),
     *("usage_type", "machine", "details", "description", "unit"),
 )
-"""What tells what a line charges for. The column ``key`` is the hash of these."""
+"""Columns that determine what a line charges for. The column ``key`` is their hash."""
 
 IDENTITY = (
     *("account", "resource", "allocated", "category_word", "sku", "rate", "meter", "usage_type"),
     *("description", "option", "commitment", "start", "end", "quantity", "unit", "list_cost"),
     *("billed", "effective"),
 )
-"""Two lines that are the same in all of these charge the same use of the same resource twice. The
-column ``identity`` is their hash; null where a line is not usage, names no resource or is free."""
+"""Two lines that agree in all of these charge the same use of the same resource twice. The column
+``identity`` is their hash; null if a line is not usage, has no resource or is free."""
 
 NEVER_EMPTY = ("category_word", "start", "billed", "currency")
-"""Columns that every line needs, whatever it charges for; ``category_word`` is the vendor's own."""
+"""Columns that every line needs; ``category_word`` is the vendor's word for the category."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format. ``signs`` are columns that only this format has all of, in lower case.
+    """One format.
 
-    ``words``: column, meaning here, and the vendor's words for it in lower case; a word that is not
-    in those of ``category`` is an error. ``days``: dates are days, and a line covers one.
-    ``structures``: columns that are nested in JSON lines and Parquet, with DuckDB's type.
+    ``signs``: columns in lower case that identify the format together. ``words``: by column and
+    meaning, the vendor's words in lower case; an unknown ``category`` is an error. ``days``: a line
+    covers one day. ``structures``: columns that are nested in JSON lines and Parquet, with DuckDB's
+    type.
     """
 
     name: str
@@ -75,13 +76,13 @@ class Format:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """Return the names in the file of each column, with their sign where they are added."""
+        """The names in the file of each column, with their sign if they are added."""
         names = {row["column"]: row[self.name].lstrip("*").split() for row in _TABLE}
         return names | {"category_word": names["category"]}
 
     @property
     def required(self) -> list[str]:
-        """List the columns that the file must have."""
+        """The columns that the file must have."""
         return [row["column"] for row in _TABLE if row[self.name].startswith("*")]
 
 
@@ -169,8 +170,8 @@ FORMATS = (
 
 
 KEY = "key"
-"""The hash of ``formats.KIND``, which the reader adds to each line. It has 64 bits: two of 100,000
-kinds share one with a probability of 3e-10."""
+"""The 64-bit hash of KIND, which the reader adds to each line. The probability of a collision among
+100,000 kinds is 3e-10."""
 
 COMPUTE = {
     "aws": r"(?i)^amazonec2$|elastic compute cloud",
@@ -178,7 +179,7 @@ COMPUTE = {
     "gcp": r"(?i)^compute engine$",
     "oracle": r"(?i)^compute$",
 }
-"""Provider: how its bills name the service that rents machines, the one that is collected."""
+"""By provider: the service in its bills that rents machines. Only this service is collected."""
 
 AWS_TYPE = r"[a-z][a-z0-9-]*\.(?:\d*x?large|medium|small|micro|nano|metal(?:-[a-z0-9]+)?)"
 """An instance type of AWS: g5.4xlarge, u7i-12tb.224xlarge, c7i.metal-24xl."""
@@ -187,7 +188,7 @@ IN_DETAILS = (
     r'"(?:InstanceType|instanceType|instance_type|ServiceType|compute\.googleapis\.com/machine_spec)'
     r'"\s*:\s*"([^"]+)"'
 )
-"""How FOCUS (SkuPriceDetails), AWS (product), Azure (AdditionalInfo) and Google name the type."""
+"""The machine type in FOCUS (SkuPriceDetails), AWS (product), Azure (AdditionalInfo) and Google."""
 
 IN_USAGE_TYPE = rf"(?:BoxUsage|SpotUsage|DedicatedUsage)[A-Za-z]*:({AWS_TYPE})"
 IN_DESCRIPTION = rf"(?:^|\s)({AWS_TYPE})\b.*?[Ii]nstance[ -][Hh]our"
@@ -196,7 +197,7 @@ NOT_MACHINE_HOURS = {
     "aws": r"EBSOptimized|CPUCredits|Mbps per ",
     "gcp": r"(?i)\b(?:core|ram|gpu|local storage)\b.* (?:running|in) ",
 }
-"""What is billed under a machine's name and is not its hours: Google's are those of a component."""
+"""Charges under a machine's name that are not machine hours; Google's are hours of components."""
 
 SYSTEMS = {
     r"red hat|rhel": "rhel",
@@ -205,7 +206,7 @@ SYSTEMS = {
     r"windows": "windows",
     r"linux|unix|ubuntu|debian|centos": "linux",
 }
-"""Words for a system, the most specific first; with high availability or SAP it is not one."""
+"""Words for an operating system, the most specific first."""
 
 SOFTWARE = {
     r"sql\s*(?:server)?\s*ent": "sql_ent",
@@ -214,21 +215,21 @@ SOFTWARE = {
 }
 
 UNITS = {r"month|/\s*mo\b": HOURS_PER_MONTH, r"hour|\bhrs?\b|^h$": 1}
-"""Words for the time in a unit: how many hours it is. Others are not read."""
+"""Words for time in a unit: its hours. Other units are not read."""
 
 
 def distinct(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Return the distinct combinations of ``formats.KIND`` with their ``key``, described."""
+    """Return the distinct kinds of lines with their ``key``, described."""
     kinds = lines.group_by(KEY).agg(pl.col(KIND).first())
     return described(kinds.collect(engine="streaming").sort(KEY))
 
 
 def described(keys: pl.DataFrame) -> pl.DataFrame:
-    """Add what the texts say: type, os, software, tenancy, place, hours, block, compute, bought.
+    """Parse the texts: add type, os, software, tenancy, place, hours, block, compute, bought.
 
-    ``type`` is the machine type in lower case, null where the line is about none. ``os`` is null
-    where nothing states it. ``hours`` is how many hours one unit of quantity is. ``sku_id`` is the
-    SKU, of AWS that of the rate code where no column has it.
+    ``type`` is the machine type in lower case, null for other charges. ``os`` is null if unstated.
+    ``hours`` are the hours of one unit of quantity. ``sku_id`` is the SKU, or for AWS the SKU in
+    the rate code.
     """
     details = pl.col("details").fill_null("")
     usage = pl.col("usage_type").fill_null("")
@@ -290,7 +291,7 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def plain_place(region: pl.Expr) -> pl.Expr:
-    """Write a region as all bills do once case, spaces and hyphens are gone: "East US" → eastus."""
+    """Normalize a region: remove case, spaces and hyphens, so that "East US" is eastus."""
     return region.str.to_lowercase().str.replace_all(r"[\s_-]", "")
 
 

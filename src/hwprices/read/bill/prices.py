@@ -1,7 +1,7 @@
-"""Find the list price of each kind of line, and in which time it was valid.
+"""Find the list price of each kind of line, and the time in which it was valid.
 
-The keys are tried in this order: the vendor's id of the price (rate code of AWS, meter of Azure),
-the vendor's SKU, then machine type, region, system, tenancy and purchase option.
+Matches by the vendor's id of the price (rate code of AWS, meter of Azure), else by the vendor's
+SKU, else by machine type, region, system, tenancy and purchase option.
 """
 
 from datetime import UTC, datetime
@@ -16,60 +16,60 @@ BY_ID = "rate or meter id"
 BY_SKU = "SKU"
 BY_SPEC = "type, region, OS, tenancy, option"
 
-ONCE_PAID = ("on_demand", "spot", "dev_test", "low_priority")
-"""Purchase options with a price for each hour of use, without a term."""
+WITHOUT_TERM = ("on_demand", "spot", "dev_test", "low_priority")
+"""Purchase options without a term, paid per hour of use."""
 
 ALWAYS = datetime(1900, 1, 1, tzinfo=UTC)
 NEVER = datetime(2200, 1, 1, tzinfo=UTC)
 VALID = "valid then"
 BACKFILLED = "backfilled"
 EARLIEST = "earliest known"
-"""Which price a line is compared with: that of its hour as releases saw it or as the vendor's own
-past list has it, or the first one known, which is of a later time."""
+"""The price that a line is compared with: the price of its hour as observed by a release, the price
+of its hour in the vendor's past list, or the first known price, which is later."""
 
 AMOUNT = pl.Decimal(38, 12)
 SPEC = ["provider", "place", "type", "os", "software", "tenancy", "purchase_option"]
 
 
 def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """Add to each key the prices it may be of, and how they were found.
+    """Add to each key its prices, and how they were found.
 
-    Columns: ``price_ids`` (several only for spot: one a zone), ``part`` (a row of ``parts``),
-    ``matched_by`` and ``is_spot``; ``why`` and ``detail`` where a price is missing: not_collected
-    or unknown_sku, and what exactly.
+    Columns: ``price_ids`` (several only for spot: one per zone), ``part`` (a row of ``parts``),
+    ``matched_by`` and ``is_spot``. If a price is missing, ``why`` is not_collected or unknown_sku,
+    and ``detail`` explains it.
     """
     listed = _listed(dataset, keys, currency)
     spot = pl.col("bought") == "spot"
     purchase = pl.when(spot).then(pl.lit("spot")).otherwise(pl.lit("on_demand"))
-    asked = keys.select(
+    lines = keys.select(
         KEY,
         "provider",
         *("place", "type", "os", "software", "tenancy", "rate", "meter", "sku_id", "tier"),
-        own=pl.col("type"),
+        line_type=pl.col("type"),
         purchase_option=purchase,
     )
     ids = pl.concat(
-        asked.select(KEY, "own", "provider", rate_id=pl.col(name).str.to_lowercase()).drop_nulls(
-            "rate_id"
-        )
+        lines.select(
+            KEY, "line_type", "provider", rate_id=pl.col(name).str.to_lowercase()
+        ).drop_nulls("rate_id")
         for name in ("rate", "meter")
     )
     by_id = _single(ids.join(listed, on=["provider", "rate_id"]), BY_ID)
     by_sku = _single(
-        asked.select(KEY, "own", "provider", "sku_id", "purchase_option").join(
+        lines.select(KEY, "line_type", "provider", "sku_id", "purchase_option").join(
             listed, on=["provider", "sku_id", "purchase_option"]
         ),
         BY_SKU,
     )
     included = listed.filter(license_model="included")
-    by_spec = _single(asked.select(KEY, "own", *SPEC).join(included, on=SPEC), BY_SPEC)
+    by_spec = _single(lines.select(KEY, "line_type", *SPEC).join(included, on=SPEC), BY_SPEC)
     by_part = pl.concat(
         [
-            ids.drop("own")
+            ids.drop("line_type")
             .join(parts.drop_nulls("rate_id"), on=["provider", "rate_id"])
             .filter(pl.struct("amount", "per").n_unique().over(KEY) == 1)
             .select(KEY, "part", "per", matched_by=pl.lit(BY_ID)),
-            asked.select(KEY, "provider", "place", "sku_id", "tier")
+            lines.select(KEY, "provider", "place", "sku_id", "tier")
             .join(parts, on=["provider", "sku_id"])
             .filter((pl.col("place") == pl.col("part_place")) | (pl.col("part_places") == 1))
             .filter(pl.col("only_tier") | (pl.col("tier") == pl.col("tier_from")))
@@ -82,22 +82,22 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
 
 
 def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """Return the prices that lines may be of, those that are no longer listed too."""
-    asked = (
+    """Return the prices that lines may have, including prices that are no longer listed."""
+    conditions = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
-        pl.col("purchase_option").is_in(ONCE_PAID),
+        pl.col("purchase_option").is_in(WITHOUT_TERM),
         pl.col("currency") == currency,
     )
     wanted = [
         *("price_id", "provider", "region", "instance_type", "os", "software", "license_model"),
         *("tenancy", "purchase_option", "effective_hourly"),
     ]
-    prices = dataset.scan("prices").filter(*asked)
+    prices = dataset.scan("prices").filter(*conditions)
     current = prices.filter(~IS_PLACEHOLDER).select(*wanted, "sku_id", "sku_price_id")
     unknown = pl.lit(None, pl.String)
     gone = (
         dataset.scan("price_history")
-        .filter(*asked, pl.col("valid_to").is_not_null())
+        .filter(*conditions, pl.col("valid_to").is_not_null())
         .join(prices.select("price_id"), on="price_id", how="anti")
         .sort("valid_from")
         .unique("price_id", keep="last")
@@ -122,7 +122,7 @@ def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame
 
 
 def _placed(dataset: Release, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Add ``place``, with a row for the region's id and one for its name if that is another word.
+    """Add ``place``, with a row for the region's id and another for its name if that differs.
 
     Azure's exports have both: eastus and "East US 2".
     """
@@ -134,13 +134,13 @@ def _placed(dataset: Release, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """Return prices of disks, network and other parts by SKU, and of what machines are composed of.
+    """Return prices by SKU: of disks, network and other parts, and of components of machines.
 
-    Columns: provider, region, part_place, part_places (regions of the SKU), sku_id, rate_id,
-    tier_from, only_tier (the SKU has one price there), amount of one ``unit`` for what ``per`` says
-    (hour, month, use), ``valid_from`` and ``page``. ``part`` numbers them.
+    Columns: part (a number), provider, region, part_place, part_places (regions of the SKU),
+    sku_id, rate_id, tier_from, only_tier (the SKU has one price there), amount (of one ``unit`` per
+    ``per``: hour, month, use), valid_from, page.
     """
-    asked = (
+    conditions = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
         pl.col("sku_id").is_in(keys["sku_id"].unique().drop_nulls().implode()),
         pl.col("currency") == currency,
@@ -152,9 +152,9 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         "sku_id": pl.col("sku_id"),
         "page": pl.col("raw_sha256"),
     }
-    listed = dataset.scan("component_prices").filter(*asked)
+    listed = dataset.scan("component_prices").filter(*conditions)
     # a SKU of TPUs may be for several chips, which this table divides
-    own = listed.filter(pl.col("unit") != "chip").select(
+    parts = listed.filter(pl.col("unit") != "chip").select(
         **columns,
         unit="unit",
         rate_id=pl.col("sku_price_id").str.to_lowercase(),
@@ -165,9 +165,9 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
     )
     composed = dataset.scan("prices").filter(basis="composed").select("price_id")
     is_monthly = pl.col("unit").str.ends_with("_month")
-    of_machines = (
+    components = (
         dataset.scan("price_components")
-        .filter(*asked)
+        .filter(*conditions)
         .join(composed, on="price_id")
         .select(
             **columns,
@@ -180,13 +180,13 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         )
     )
     place = ["provider", "part_place", "sku_id"]
-    both = pl.concat([own.with_columns(own=True), of_machines.with_columns(own=False)])
+    rows = pl.concat([parts.with_columns(is_part=True), components.with_columns(is_part=False)])
     first = pl.col("valid_from").min().over(place)
     return (
-        # what machines are composed of has the vendor's own figure, the other says since when
-        both.with_columns(valid_from=pl.when("own").then("valid_from").otherwise(first))
-        .filter(~pl.col("own") | pl.col("own").all().over(place))
-        .drop("own")
+        # components have the vendor's exact figure, parts have the day from which it is valid
+        rows.with_columns(valid_from=pl.when("is_part").then("valid_from").otherwise(first))
+        .filter(~pl.col("is_part") | pl.col("is_part").all().over(place))
+        .drop("is_part")
         .sort(*place, "amount", "valid_from")
         .unique(
             [*place, "rate_id", "tier_from", "amount", "per"], keep="first", maintain_order=True
@@ -202,11 +202,11 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
 
 
 def _single(pairs: pl.DataFrame, how: str) -> pl.DataFrame:
-    """Keep the keys whose candidates all cost the same; of spot, all zones of the machine.
+    """Keep the keys whose candidates all cost the same; for spot, keep all zones of the machine.
 
-    Where an id prices several machines at several amounts, those of the line's own type count.
+    If an id prices several machine types, only those of the line's type count.
     """
-    same = (pl.col("own") == pl.col("type")).fill_null(False)
+    same = (pl.col("line_type") == pl.col("type")).fill_null(False)
     rows = pairs.filter(same | ~same.any().over(KEY))
     is_spot = pl.col("purchase_option") == "spot"
     return (
@@ -280,16 +280,16 @@ def tiles(
     *,
     nearest: bool,
 ) -> pl.DataFrame:
-    """Cut time into tiles for each key that has a price: in each tile the price is the same.
+    """Cut time into tiles in which the price of a key is constant.
 
-    Those of one key follow one another without a gap, so that each line is in one of them. ``low``
-    and ``high`` are the price of an hour, null where none is known of that time; they differ for
-    spot alone, whose tiles are days. ``price_of`` says which price it is.
+    The tiles of a key have no gaps, so that each line is in exactly one of them. ``low`` and
+    ``high`` are the hourly price, null if it is unknown for that time. They differ only for spot,
+    whose tiles are days. ``price_of``: see EARLIEST.
     """
     priced = keys.filter(pl.col("why").is_null())
     pairs = priced.select(KEY, "is_spot", price_id="price_ids").explode("price_id").drop_nulls()
     past = pairs.join(_intervals(dataset, pairs["price_id"].unique()), on="price_id")
-    of_parts = priced.join(parts, on="part").select(
+    part_tiles = priced.join(parts, on="part").select(
         *(KEY, "page", "part"),
         since="valid_from",
         until=pl.lit(NEVER).cast(Timestamp),
@@ -297,7 +297,7 @@ def tiles(
         price_of=pl.lit(VALID),
         release=pl.lit(dataset.version),
     )
-    fixed = pl.concat([past.filter(~pl.col("is_spot")), of_parts], how="diagonal").drop("is_spot")
+    fixed = pl.concat([past.filter(~pl.col("is_spot")), part_tiles], how="diagonal").drop("is_spot")
     return (
         pl.concat(
             [_without_gaps(fixed, nearest=nearest), _by_day(past.filter("is_spot"), days)],
@@ -310,7 +310,7 @@ def tiles(
 
 
 def _intervals(dataset: Release, price_ids: pl.Series) -> pl.DataFrame:
-    """Return the values that prices had, the first one from when the vendor's page was fetched."""
+    """Return the intervals of prices; the first one begins when the vendor's page was fetched."""
     first = pl.col("valid_from") == pl.col("valid_from").min().over("price_id")
     return (
         dataset.scan("price_history")
@@ -352,8 +352,8 @@ def _without_gaps(past: pl.DataFrame, *, nearest: bool) -> pl.DataFrame:
 def _by_day(pairs: pl.DataFrame, days: tuple[datetime, datetime]) -> pl.DataFrame:
     """Return the lowest and highest spot price of each key and day, over all zones."""
     first, last = (pl.lit(day).cast(Timestamp).dt.truncate("1d") for day in days)
-    every = pl.select(pl.datetime_range(first, last, "1d")).to_series()
-    frame = pl.DataFrame({"day": every.cast(Timestamp)})
+    all_days = pl.select(pl.datetime_range(first, last, "1d")).to_series()
+    frame = pl.DataFrame({"day": all_days.cast(Timestamp)})
     overlapping = pairs.join(frame, how="cross").filter(
         pl.col("since") < pl.col("day").dt.offset_by("1d"), pl.col("until") > pl.col("day")
     )

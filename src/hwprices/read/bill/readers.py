@@ -1,9 +1,8 @@
 """Read a bill of any format as one lazy frame of ``formats.COLUMNS``.
 
-Files are checked and copied once, column by column, into Parquet in a temporary folder: a line with
-too few or too many values, or with a value that is not a number or a time, is an error that names
-file and line. DuckDB's reader does it in bounded memory; polars' reader takes a short line for one
-with empty cells.
+Files are checked and copied once into Parquet in a temporary folder. A line with too few or too
+many values, or with an invalid number or time, is an error that names file and line. DuckDB reads
+the files, because it bounds memory and rejects short lines, which polars fills with nulls.
 """
 
 import atexit
@@ -44,22 +43,18 @@ if TYPE_CHECKING:
 SUFFIXES = {".csv": "csv", ".parquet": "parquet"} | dict.fromkeys(
     (".json", ".jsonl", ".ndjson"), "json"
 )
-"""Endings of the files that are read; all but Parquet may be followed by .gz."""
+"""Suffixes of the files that are read; all except Parquet may be followed by .gz."""
 
-MAX_LINE_BYTES = 1_000_000  # A line of a bill has a few kilobytes; the longest have tags and labels
-
-MAX_COLUMNS = 2_000
-"""AWS's widest export has about 400 columns with tags and cost categories of its own."""
+MAX_LINE_BYTES = 1_000_000  # A usual line has a few kilobytes
+MAX_COLUMNS = 2_000  # AWS's widest export has about 400
 
 MAX_EXPANSION = 1_000
 MIN_EXPANDED_BYTES = 1 << 30
-"""A gzip file above this size that was smaller by more than this factor is not a bill: bills shrink
-10 to 60 times."""
+"""A gzip file that expands beyond both this factor and this size is rejected. Bills expand 10 to 60
+times."""
 
-READER_MEMORY = "400MB"  # Limit of DuckDB's memory; what needs more goes to the temporary folder
-
-READER_DISK = "20GB"
-"""Limit of what DuckDB writes there besides the copy; 10 million lines need less than 1 GB."""
+READER_MEMORY = "400MB"  # Limit of DuckDB's memory; beyond it, DuckDB uses temporary files
+READER_DISK = "20GB"  # Limit of these files; 10 million lines need less than 1 GB
 
 NULLS = ["", "NULL", "null", "NaN"]  # Cells without a value, as exports write them
 LINE = re.compile(r"(?:Line: |in line )(\d+)")
@@ -68,11 +63,11 @@ DUCKDB_COLUMN = re.compile(r'converting column "(?P<column>[^"]*)"\. (?P<what>[^
 
 @dataclass(frozen=True)
 class BillLines:
-    """The lines of a bill, checked. ``lines`` is lazy and may be read several times.
+    """The checked lines of a bill. ``lines`` is lazy and can be read several times.
 
     ``doubles`` has the ``row`` of lines that repeat an earlier one in all of ``formats.IDENTITY``.
-    ``currency`` is that of all lines; ``first`` and ``last`` are the first and last start of a
-    charge. The temporary copy that they are read from is deleted when the process ends.
+    All lines have the same ``currency``. ``first`` and ``last`` are the first and last start of a
+    charge. The temporary copy of the lines is deleted when the process ends.
     """
 
     lines: pl.LazyFrame
@@ -90,11 +85,11 @@ def read(path: str | Path) -> BillLines:
 
     Raises:
         HwpricesError: the path has no bill, its parts have several formats, a file is damaged or
-            incomplete, a column is missing, a value is not readable, or lines have several
-            currencies. It names file and line.
+            incomplete, a column is missing, a value is invalid, or lines have several currencies.
+            The message names file and line.
     """
-    given = Path(path)
-    parts, ignored = _parts(given)
+    bill = Path(path)
+    parts, ignored = _parts(bill)
     folder = scratch_directory()
     rows = 0
     formats: dict[str, tuple[Format, str]] = {}
@@ -109,15 +104,15 @@ def read(path: str | Path) -> BillLines:
     ) as connection:
         connection.execute("set enable_progress_bar = false")
         for part, copy in zip(parts, copies, strict=True):
-            name = part.name if given.is_file() else str(part.relative_to(given))
+            name = part.name if bill.is_file() else str(part.relative_to(bill))
             form, count = _copy(connection, part, name, rows, copy)
             formats.setdefault(form.name, (form, name))
             rows += count
         if len(formats) > 1:
-            (one, first), (other, second) = [(key, file) for key, (_, file) in formats.items()][:2]
+            (first, file), (second, other) = [(key, file) for key, (_, file) in formats.items()][:2]
             raise HwpricesError(
-                f"{second} is a bill of another format ({other}) than {first} ({one})",
-                "Read the files of each format on their own.",
+                f"{other} is a bill of another format ({second}) than {file} ({first})",
+                "Read the files of each format separately.",
             )
         _find_doubles(connection, copies, doubles)
     ((form, _),) = formats.values()
@@ -139,7 +134,7 @@ def read(path: str | Path) -> BillLines:
 
 
 def _find_doubles(connection: "DuckDBPyConnection", copies: Sequence[str], target: str) -> None:
-    """Write the rows of lines that repeat an earlier one: of equal hashes, the equal values."""
+    """Write the rows of lines that repeat an earlier one; equal hashes are compared by value."""
     lines = f"read_parquet({quoted_list(copies)}, file_row_number = true)"
     connection.execute(
         f"create temp table twice as select identity from {lines} where identity is not null"  # noqa: S608
@@ -185,10 +180,10 @@ def _kind(path: Path) -> str | None:
 
 
 def _check_manifests(manifests: Sequence[Path], parts: Sequence[Path]) -> None:
-    """Compare the parts with the lists that Azure or AWS write beside them.
+    """Compare the parts with the manifests that Azure or AWS write beside them.
 
-    Exports of several months have parts of the same name: each is taken for the listed file whose
-    path ends most like its own, and for no other.
+    Exports of several months have parts with the same name. A listed file is matched with the part
+    whose path has the longest common end.
     """
     found: dict[str, Path] = {}
     for manifest in manifests:
@@ -225,20 +220,20 @@ def _listed(manifest: Path) -> list[tuple[str, int | None]]:
         ) from None
 
 
-def _same_end(one: Sequence[str], other: Sequence[str]) -> int:
+def _same_end(a: Sequence[str], b: Sequence[str]) -> int:
     """Count the last names that two paths share."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
+    pairs = zip(reversed(a), reversed(b), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _copy(
     connection: "DuckDBPyConnection", part: Path, name: str, rows: int, copy: str
 ) -> tuple[Format, int]:
-    """Copy one file to Parquet with the columns of its format; return the number of its lines.
+    """Copy a file to Parquet with the columns of its format; return format and number of lines.
 
-    Lines count from 1, the header of a CSV file included; a record of several lines counts as one.
-    ``rows`` is the number of lines in the files before. ``row`` less ``to_row`` is the place in the
-    file, and ``row`` plus ``to_line`` the line.
+    Lines count from 1, including the header of a CSV file; a record of several lines counts as one.
+    ``rows`` is the number of lines in the previous files. ``row`` minus ``to_row`` is the position
+    in the file, ``row`` plus ``to_line`` is the line.
     """
     kind = _kind(part)
     file, packed = quoted_text(str(part)), f"compression = '{_compression(part)}'"
@@ -302,7 +297,7 @@ def _struct(types: Mapping[str, str]) -> str:
 
 
 def _file_type(form: Format, column: str) -> str:
-    """Return the type as which a column is read: that of the column here which it becomes."""
+    """Return the type to read a column with: the type of the column of COLUMNS that it fills."""
     for target, names in form.columns.items():
         if _plain(column) in map(_plain, names) and not (form.days and COLUMNS[target] == TIME):
             return COLUMNS[target]
@@ -310,7 +305,7 @@ def _file_type(form: Format, column: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a column's name as formats compare it: in lower case, with _ for a dot, unsigned."""
+    """Normalize the name of a column: lower case, _ for a dot, without a sign."""
     return name.lower().replace(".", "_").lstrip("+-")
 
 
@@ -327,18 +322,18 @@ def _present(name: str, columns: Sequence[str]) -> dict[str, str]:
 
 
 def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
-    """Recognize the format; give its columns as they are named in the file, by their plain name."""
+    """Recognize the format; return it with the names of the columns in the file by plain name."""
     present = _present(name, columns)
 
     def missing(form: Format) -> list[str]:
         names = [form.columns[column] for column in form.required]
-        return [" or ".join(n) for n in names if not any(_plain(one) in present for one in n)]
+        return [" or ".join(n) for n in names if not any(_plain(name) in present for name in n)]
 
     form = next((form for form in FORMATS if all(sign in present for sign in form.signs)), None)
     form = form or min(FORMATS, key=lambda form: len(missing(form)) / len(form.required))
     if len(missing(form)) > len(form.required) / 2:
         raise HwpricesError(
-            f"{name}: line 1: the columns are of no format that is read",
+            f"{name}: line 1: the columns do not match a known format",
             f"Give a bill of {', '.join(known.name for known in FORMATS)}.",
         )
     if missing(form):
@@ -352,7 +347,7 @@ def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
 def _expression(
     form: Format, column: str, present: Mapping[str, str], nested: Mapping[str, str]
 ) -> str:
-    """Return the SQL of a column of ``COLUMNS``, the vendor's words translated."""
+    """Return the SQL of a column of COLUMNS, with the vendor's words translated."""
     kind = COLUMNS[column]
 
     def value(name: str) -> str:
@@ -398,7 +393,7 @@ def _expression(
 
 
 def _paths(columns: Mapping[str, str]) -> list[str]:
-    """List the columns of a Parquet file, those inside Google's structures with a dot."""
+    """List the columns of a Parquet file; columns inside Google's structures have a dot."""
     names = list(columns)
     for head, struct in FORMATS[-1].structures.items():
         if (kind := columns.get(head, "")).startswith("STRUCT"):
@@ -409,7 +404,7 @@ def _paths(columns: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def _duckdb_errors(name: str, part: Path | None = None) -> Iterator[None]:
-    """Turn an error of DuckDB into one with file and line."""
+    """Turn an error of DuckDB into an error that names file and line."""
     import duckdb
 
     try:
@@ -436,7 +431,7 @@ def _duckdb_errors(name: str, part: Path | None = None) -> Iterator[None]:
 
 
 def _not_json(part: Path, name: str) -> int:
-    """Return the number of the first line that is not JSON; DuckDB's (2.0.0) is one too high."""
+    """Return the number of the first line that is not JSON; DuckDB (2.0.0) reports one too high."""
     with _open(part, name) as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -463,7 +458,7 @@ def _open(part: Path, name: str) -> Iterator[Any]:
 
 
 def _check_lines(part: Path, name: str, *, must_end: bool) -> None:
-    """Read a file once in small steps: DuckDB would leave out a line that is too long."""
+    """Check the length of all lines, because DuckDB would leave out a line that is too long."""
     size, last = 0, b"\n"
     packed = _compression(part) == "gzip"
     limit = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * part.stat().st_size)
@@ -487,7 +482,7 @@ def _check_lines(part: Path, name: str, *, must_end: bool) -> None:
 
 
 def _line_at(part: Path, name: str, place: int) -> int:
-    """Return the number of the line that a byte is in, read again: most files have no such byte."""
+    """Return the number of the line of a byte; reads the file again."""
     lines = 1
     with _open(part, name) as file:
         while chunk := file.read(min(MAX_LINE_BYTES, place)):
@@ -505,7 +500,7 @@ def _first_line(part: Path, name: str) -> str:
 
 
 def _keys(part: Path, name: str) -> list[str]:
-    """List the columns of JSON lines: those of the first line, and those it may leave out."""
+    """List the columns of JSON lines: those of the first line, and others of the format."""
     try:
         first = json.loads(_first_line(part, name))
     except (ValueError, RecursionError):
@@ -521,7 +516,7 @@ def _keys(part: Path, name: str) -> list[str]:
 
 
 def _check(lines: pl.LazyFrame, form: Format) -> tuple[str, datetime, datetime]:
-    """Look for empty cells, unknown words and several currencies."""
+    """Check for empty cells, unknown words and several currencies; return currency and period."""
     first = lines.select("currency").head(1).collect()
     if first.is_empty():
         raise HwpricesError("the bill has no line", "Export the bill of a time with usage.")
@@ -535,7 +530,7 @@ def _check(lines: pl.LazyFrame, form: Format) -> tuple[str, datetime, datetime]:
         (pl.col("category").is_null(), f"an unknown {source['category']}", "category_word"),
         (
             pl.col("currency") != currency,
-            f"another currency than {currency}, that of the first line",
+            f"another currency than the first line ({currency})",
             "currency",
         ),
     ]

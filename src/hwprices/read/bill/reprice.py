@@ -1,4 +1,4 @@
-"""Compute what the machines of a bill cost on other clouds, or bought in another way."""
+"""Compute what the machines of a bill cost on other clouds, or with another purchase option."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +17,8 @@ from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.search import Search
 from hwprices.release.release import Release
 
-WAY = ["os", "software", "tenancy"]
-MACHINE = ["provider", "region", "instance_type", *WAY]
+SYSTEM = ["os", "software", "tenancy"]
+MACHINE = ["provider", "region", "instance_type", *SYSTEM]
 SIZES = ("vcpus", "memory_gib", "local_disk_gib")
 
 COLUMNS = (
@@ -30,11 +30,11 @@ COLUMNS = (
 """Columns of ``Repricing.rows``."""
 
 ASSUMED = (
-    "A machine of another cloud counts as equal if it has the same accelerators and as many, the"
-    " same instruction set, and the nearest vCPUs and memory (without accelerators between three"
+    "An equal machine of another cloud has the same number of the same accelerators, the same"
+    " instruction set, and the nearest vCPUs and memory (without accelerators between three"
     " quarters and three times each, and burstable only if the other is); rows show both sizes.",
     "Hours are those of the bill: the other machine takes as long for the work.",
-    "Local disks, network speed and discounts of your own there are not compared; disks, data"
+    "Local disks, network speed and your own discounts there are not compared; disks, data"
     " transfer and services stay where they are.",
 )
 
@@ -43,12 +43,15 @@ ASSUMED = (
 class Repricing:
     """What the machines of a bill cost elsewhere. Amounts are in USD.
 
-    ``totals``: one row for each target: cost of the whole bill, of the machine hours that have a
-    price there (``cost_now``), the same there (``cost_there``), and of what could not be moved:
-    ``cost_machines_left`` and ``cost_other``. gCO2e is of the ``lines_with_gco2e`` alone.
-    ``rows``: one row a machine and target, with both sizes, hourly prices, price_id,
-    break_even_utilisation and gCO2e. ``left``: what could not be moved and why. ``assumed``: what
-    the answer assumes.
+    Attributes:
+        totals: one row per target: the cost of the complete bill, the current cost of the machine
+            hours with a price there (``cost_now``), their cost there (``cost_there``), and the cost
+            of what could not be moved (``cost_machines_left``, ``cost_other``). gCO2e covers only
+            the ``lines_with_gco2e``.
+        rows: one row per machine and target, with both sizes, hourly prices, price_id,
+            break_even_utilisation and gCO2e.
+        left: what could not be moved, and why.
+        assumed: the assumptions of the answer.
     """
 
     totals: pl.DataFrame
@@ -68,16 +71,19 @@ def reprice(
 ) -> Repricing:
     """Compute what the machines of a bill cost elsewhere; see ``Bill.reprice``."""
     words = ReleaseWords.of(dataset)
-    known = read_rates(rates or {})
+    parsed = read_rates(rates or {})
     on = request.split(on)
     search = request.request(
-        words, provider=on or None, option=option, region=list(region) or None, usd_per=known
+        words, provider=on or None, option=option, region=list(region) or None, usd_per=parsed
     )
-    usage, other = _usage(dataset, bill, known)
+    usage, other = _usage(dataset, bill, parsed)
     if not on:
         search = replace(search, providers=frozenset(usage["provider"]))
     offered, without_rate = _offered(dataset, usage, search)
-    notes = [f"Offers in {one} are left out: add --usd-per {one}=…" for one in without_rate]
+    notes = [
+        f"Offers in {currency} are left out: add --usd-per {currency}=…"
+        for currency in without_rate
+    ]
     targets = _targets(dataset, usage, offered, on, search)
     rows = _priced(dataset, usage, targets, offered, search)
     return Repricing(
@@ -91,7 +97,7 @@ def reprice(
 def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Sum hours and cost in USD of each machine, and the cost of everything else.
 
-    What a commitment covers costs its share of the commitment's fee.
+    A line that a commitment covers costs its share of the commitment's fee.
     """
     if bill.currency != "USD" and bill.currency not in rates:
         raise HwpricesError(
@@ -156,32 +162,34 @@ def _offered(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return all prices that machines may move to, the cheapest first, and currencies left out.
 
-    A price in a currency without a rate is not compared.
+    Prices in a currency without a rate are left out.
     """
-    found = [
+    systems = usage.select(SYSTEM).unique(maintain_order=True).iter_rows()
+    frames = [
         offers.run(dataset, replace(search, os=os, software=software, tenancy=tenancy)).rows
-        for os, software, tenancy in usage.select(WAY).unique(maintain_order=True).iter_rows()
+        for os, software, tenancy in systems
     ] or [offers.run(dataset, replace(search, machines=frozenset())).rows]
-    every, in_usd = pl.concat(found, how="vertical_relaxed"), pl.col("usd_per_hour").is_not_null()
-    others = every.filter(~in_usd)["currency"].unique().sort().to_list()
-    return every.filter(in_usd).sort("usd_per_hour", "region", "price_id"), others
+    prices, in_usd = pl.concat(frames, how="vertical_relaxed"), pl.col("usd_per_hour").is_not_null()
+    others = prices.filter(~in_usd)["currency"].unique().sort().to_list()
+    return prices.filter(in_usd).sort("usd_per_hour", "region", "price_id"), others
 
 
 def _targets(
     dataset: Release, usage: pl.DataFrame, offered: pl.DataFrame, on: Sequence[str], search: Search
 ) -> pl.DataFrame:
-    """Pair each machine with the one that takes its place at each provider.
+    """Pair each machine with its replacement at each provider.
 
-    Only machines that are sold in the requested regions, or on the continent, count.
+    Replacements are sold in the requested regions, else on the machine's continent.
     """
-    names = ["provider", "instance_type", *WAY, "continent"]
+    names = ["provider", "instance_type", *SYSTEM, "continent"]
     pairs = []
-    for (*way, continent), machines in usage.group_by([*WAY, "continent"], maintain_order=True):
+    groups = usage.group_by([*SYSTEM, "continent"], maintain_order=True)
+    for (*system, continent), machines in groups:
         sold = offered.filter(
-            *(pl.col(name) == value for name, value in zip(WAY, way, strict=True)),
+            *(pl.col(name) == value for name, value in zip(SYSTEM, system, strict=True)),
             pl.lit(search.regions is not None) | pl.col("continent").eq_missing(continent),
         )
-        os, software, tenancy = map(str, way)
+        os, software, tenancy = map(str, system)
         types = (
             comparable(dataset, replace(search, os=os, software=software, tenancy=tenancy))
             .drop("is_priced", "price")
@@ -195,17 +203,17 @@ def _targets(
         for provider, name in (
             machines.select("provider", "instance_type").unique(maintain_order=True).iter_rows()
         ):
-            own = NamedMachine(provider, name)
+            machine = NamedMachine(provider, name)
             why = "no equal machine has such a price"
             try:
-                others = nearest_of(types, own) if on else []
+                others = nearest_of(types, machine) if on else []
             except HwpricesError as error:
                 others, why = [], error.message
-            found = {machine.provider: machine.instance_type for machine in [*others, own]}
+            found = {other.provider: other.instance_type for other in [*others, machine]}
             for target in on or [provider]:
                 there = found.get(target)
                 reason = None if there else why
-                pairs.append((provider, name, *way, continent, target, there, reason))
+                pairs.append((provider, name, *system, continent, target, there, reason))
     schema = dict.fromkeys([*names, "on", "there", "reason"], pl.String)
     return pl.DataFrame(pairs, schema=schema, orient="row")
 
@@ -219,13 +227,13 @@ def _priced(
 ) -> pl.DataFrame:
     """Add the cheapest price of each target, in the requested regions or on its continent.
 
-    At the bill's own cloud a machine stays in its region unless others are requested.
+    At its current provider, a machine stays in its region unless regions are requested.
     """
-    keys = ["provider", "instance_type", *WAY, "continent"]
+    keys = ["provider", "instance_type", *SYSTEM, "continent"]
     rows = usage.join(targets, on=keys, nulls_equal=True, maintain_order="left")
     there = offered.rename({"provider": "on", "instance_type": "there", "region": "region_there"})
     pairs = rows.with_row_index("row").join(
-        there, on=["on", "there", *WAY], suffix="_there", maintain_order="left_right"
+        there, on=["on", "there", *SYSTEM], suffix="_there", maintain_order="left_right"
     )
     if search.regions is None:
         same = pl.col("continent").eq_missing(pl.col("continent_there"))
@@ -279,10 +287,10 @@ def _priced(
 
 
 def _totals(usage: pl.DataFrame, other: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum each target: what moves, what it costs now and there, and what does not move."""
-    machines, rest = usage["cost"].sum(), other["cost"].sum()
+    """Sum each target: what moves, its cost now and there, and what does not move."""
+    machines, other_cost = usage["cost"].sum(), other["cost"].sum()
     moved = pl.col("cost_there").is_not_null()
-    both = moved & pl.col("gco2e_now").is_not_null() & pl.col("gco2e_there").is_not_null()
+    has_gco2e = moved & pl.col("gco2e_now").is_not_null() & pl.col("gco2e_there").is_not_null()
     zero = pl.lit(0).cast(AMOUNT)
     return (
         rows.group_by("on", maintain_order=True)
@@ -291,14 +299,14 @@ def _totals(usage: pl.DataFrame, other: pl.DataFrame, rows: pl.DataFrame) -> pl.
             hours_moved=pl.col("hours").filter(moved).sum(),
             cost_now=pl.col("cost_now").filter(moved).sum(),
             cost_there=pl.col("cost_there").sum(),
-            lines_with_gco2e=pl.col("lines").filter(both).sum(),
-            gco2e_now=pl.col("gco2e_now").filter(both).sum(),
-            gco2e_there=pl.col("gco2e_there").filter(both).sum(),
+            lines_with_gco2e=pl.col("lines").filter(has_gco2e).sum(),
+            gco2e_now=pl.col("gco2e_now").filter(has_gco2e).sum(),
+            gco2e_there=pl.col("gco2e_there").filter(has_gco2e).sum(),
         )
         .with_columns(
-            cost_bill=zero + machines + rest,
+            cost_bill=zero + machines + other_cost,
             cost_machines_left=zero + machines - pl.col("cost_now"),
-            cost_other=zero + rest,
+            cost_other=zero + other_cost,
         )
         .with_columns(saving=pl.col("cost_now") - pl.col("cost_there"))
     )
@@ -313,7 +321,7 @@ def _left(rows: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
         "lines",
         pl.col("cost_now").alias("cost"),
     )
-    rest = other.select(pl.lit(None, pl.String).alias("on"), "provider", "why", "lines", "cost")
-    return pl.concat([machines, rest], how="vertical_relaxed").sort(
+    others = other.select(pl.lit(None, pl.String).alias("on"), "provider", "why", "lines", "cost")
+    return pl.concat([machines, others], how="vertical_relaxed").sort(
         "on", "cost", "why", descending=[False, True, False], nulls_last=True
     )

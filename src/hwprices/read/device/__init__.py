@@ -1,4 +1,4 @@
-"""Answer what one device is, who sells it, what it costs, how fast it is and what it emits."""
+"""Describe one device: what it is, who sells it, its prices, speed and emissions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,8 +17,8 @@ from hwprices.specs.rules import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
 
 ARM_FP16 = "arm_fp16"
-"""Half precision arithmetic of Arm (fphp and asimdhp in lscpu): no column of its own. Every Armv8.2
-CPU of the sheet has it, and Armv8.2 is the first version with it (FEAT_FP16):
+"""Half precision arithmetic of Arm (fphp and asimdhp in lscpu), for which the sheet has no column.
+Armv8.2 introduced it (FEAT_FP16), and every Armv8.2 CPU of the sheet has it:
 https://developer.arm.com/documentation/109697/latest/Feature-descriptions"""
 
 FIRST_ISA_WITH_ARM_FP16 = (8, 2)
@@ -28,8 +28,7 @@ CPU_FEATURES = {
     "bf16": ("amx_bf16", "avx512_bf16", "arm_bf16"),
     "int8": ("amx_int8", "avx512_vnni", "avx_vnni", "dotprod", "i8mm"),
 }
-"""Number format: columns of cpus, and ARM_FP16. A CPU with any of these features computes in the
-format."""
+"""Number formats: columns of cpus, and ARM_FP16. A CPU with any of the features has the format."""
 
 
 def device(
@@ -40,27 +39,26 @@ def device(
 ) -> pl.DataFrame:
     """Describe an accelerator, a CPU or a machine to buy in one row.
 
-    ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
-    family of a cloud (p5.48xlarge, P5). An id that two tables have means the accelerator; the
-    other is requested with its table (cpus/apple-m4). ``ownership`` holds the assumptions behind
-    tco_usd_per_hour, ``rates`` what other currencies are worth in USD ({"EUR": "1.08"}). The
-    columns are those of ``answer.COLUMNS``; costs and emissions are of one accelerator or of one
-    vCPU of a CPU, and of a whole machine where that is what is requested.
+    ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of a name, or a machine type or
+    family of a cloud (p5.48xlarge, P5). An id in two tables means the accelerator; name the other
+    table to get the other device (cpus/apple-m4). ``ownership``: assumptions behind
+    tco_usd_per_hour. ``rates``: exchange rates to USD ({"EUR": "1.08"}). Columns:
+    ``lookup.COLUMNS``. Costs and emissions are per accelerator, per vCPU of a CPU, or per machine.
 
     >>> import hwprices
     >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()
     [('nvidia-l4', 24.0)]
 
     Raises:
-        HwpricesError: no device has this name, or several have (the line names the nearest ones),
-            or a rate is none.
+        HwpricesError: no device or several devices have this name (the message suggests similar
+            ones), or a rate is invalid.
     """
-    known_rates = read_rates(rates)
+    parsed_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
     names = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
     devices = lookup.candidates(dataset)
     table, device_id = lookup.find(devices, name, sold_as, names)
-    answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
+    answer = ANSWERS[table](dataset, device_id, ownership, parsed_rates)
     if namesakes := lookup.namesakes(devices, table, device_id):
         others = f"The id has another answer too: hwprices device {', '.join(namesakes)}."
         answer["notes"] = " ".join(filter(None, [answer["notes"], others]))
@@ -76,8 +74,8 @@ def _accelerator(
 ) -> Values:
     """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
-    own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
-    offers = offers_in_usd(own_offers, rates).collect()
+    native_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
+    offers = offers_in_usd(native_offers, rates).collect()
     dates = PriceDates.of(dataset, offers)
     offers = dates.add_to(offers)
     cheapest = measured.cheapest_offers(offers)
@@ -111,7 +109,7 @@ def _accelerator(
     }
 
 
-OF_IDENTITY = (
+IDENTITY = (
     *("name", "vendor", "release_year", "memory_gb", "memory_bandwidth_gbs"),
     *("source_url", "confidence", "notes"),
 )
@@ -120,7 +118,7 @@ OF_IDENTITY = (
 
 def _identity(row: Values, device_id: str, device_type: str, architecture: str | None) -> Values:
     return {
-        **{name: row.get(name) for name in OF_IDENTITY},
+        **{name: row.get(name) for name in IDENTITY},
         "device_id": device_id,
         "type": device_type,
         "architecture": architecture,
@@ -128,7 +126,7 @@ def _identity(row: Values, device_id: str, device_type: str, architecture: str |
 
 
 def _accelerator_capabilities(row: Values) -> Values:
-    """Number formats and dense rates (TFLOPS, or TOPS for integers) of a row of accelerators."""
+    """Return number formats and dense rates (TFLOPS, or TOPS for integers) of an accelerator."""
     rates = [
         {
             "dtype": dtype,
@@ -149,7 +147,7 @@ def _accelerator_capabilities(row: Values) -> Values:
 
 
 def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Values:
-    """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
+    """Describe a CPU by the offers of the machine types with it; prices are per vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
     types = machine_cpus(
         dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect(),
@@ -158,8 +156,8 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Values:
         "cpu_id",
     )
     with_this_cpu = types.filter(cpu_id=cpu_id).lazy()
-    own_offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi")
-    offers = offers_in_usd(own_offers, rates).collect()
+    native_offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi")
+    offers = offers_in_usd(native_offers, rates).collect()
     dates = PriceDates.of(dataset, offers)
     without_accelerators = dates.add_to(offers.filter(accelerator_kind="none"))
     rent = figures.rent(without_accelerators, dates, on_demand="usd_per_vcpu_hour", count="vcpus")
@@ -183,7 +181,7 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Values:
 
 
 def _cpu_capabilities(row: Values) -> Values:
-    """Number formats of a row of cpus: every CPU has fp64 and fp32, features add the others."""
+    """Return number formats of a CPU: always fp64 and fp32; features add the others."""
     features_of = row | {ARM_FP16: _arm_fp16(row)}
     states = {
         dtype: {features_of[feature] for feature in features}
@@ -203,7 +201,7 @@ def _cpu_capabilities(row: Values) -> Values:
 
 
 def _arm_fp16(row: Values) -> str:
-    """Return whether a CPU has Arm's half precision, by the version of its instruction set."""
+    """State whether a CPU has Arm's half precision, by the version of its instruction set."""
     if row["arch"] != "arm64":
         return "unsupported"
     version = re.match(r"armv(\d+)\.(\d+)-a", row["isa"] or "")
@@ -214,19 +212,19 @@ def _arm_fp16(row: Values) -> str:
 
 
 def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> Values:
-    """Describe a machine to buy, with the formats and the measured speed of its accelerator."""
+    """Describe a machine on sale, with the formats and the measured speed of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=device_id).row(0, named=True)
-    of_one: Values = {}
+    accelerator: Values = {}
     if row["accelerator_id"]:
-        of_one = _accelerator(dataset, row["accelerator_id"], ownership, rates)
+        accelerator = _accelerator(dataset, row["accelerator_id"], ownership, rates)
     count = row["accelerator_count"] or 1.0
-    bandwidth, dense = of_one.get("memory_bandwidth_gbs"), of_one.get("dense_rates")
+    bandwidth, dense = accelerator.get("memory_bandwidth_gbs"), accelerator.get("dense_rates")
     basis = f"{row['price_kind'] or 'kind not known'}, {row['price_date'] or 'undated'}"
     return {
-        **_identity(row, device_id, row["kind"], of_one.get("architecture") or row["cpu"]),
+        **_identity(row, device_id, row["kind"], accelerator.get("architecture") or row["cpu"]),
         "memory_gb": row["accelerator_memory_gb"] or row["memory_gib"],
         "memory_bandwidth_gbs": None if bandwidth is None else bandwidth * count,
-        **{name: of_one.get(name) for name in CAPABILITIES},
+        **{name: accelerator.get(name) for name in CAPABILITIES},
         "dense_rates": dense and [rate | {"rate": rate["rate"] * count} for rate in dense],
         "providers": [],
         "regions": [],
@@ -239,33 +237,33 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates
         "purchase_basis": None if row["price"] is None else basis,
         "tco_usd_per_hour": row["tco_usd_per_hour"],
         **_machine_performance(dataset, row),
-        **_machine_power(row, of_one, count),
+        **_machine_power(row, accelerator, count),
         **_machine_emissions(row),
     }
 
 
 CAPABILITIES = ("dtypes", "dtypes_unknown", "ai_features", "software")
-"""What a machine to buy has of its accelerator."""
+"""Columns that a machine on sale takes from its accelerator."""
 
 
-def _machine_power(row: Values, of_one: Values, count: float) -> Values:
-    """Return the watts of a machine, and the rate of all its accelerators over them."""
-    rate, watts_of_one = of_one.get("tflops_per_watt"), of_one.get("tdp_w")
+def _machine_power(row: Values, accelerator: Values, count: float) -> Values:
+    """Return the watts of a machine, and the rate of all its accelerators per watt."""
+    rate, tdp = accelerator.get("tflops_per_watt"), accelerator.get("tdp_w")
     efficiency = None
-    if rate and watts_of_one and row["power_w"]:
-        efficiency = rate * watts_of_one * count / row["power_w"]
+    if rate and tdp and row["power_w"]:
+        efficiency = rate * tdp * count / row["power_w"]
     return {
         "power_w": row["power_w"],
         "power_basis": row["power_basis"],
         "tflops_per_watt": efficiency,
-        "tflops_per_watt_dtype": of_one["tflops_per_watt_dtype"] if efficiency else None,
+        "tflops_per_watt_dtype": accelerator["tflops_per_watt_dtype"] if efficiency else None,
     }
 
 
 def _machine_performance(dataset: Tables, row: Values) -> Values:
-    """Return the measured speed of machines of its size, and what tokens and images cost its owner.
+    """Return the measured speed of machines of its size, and the owner's cost of tokens and images.
 
-    ``row`` is one of ``ownership.owned``.
+    ``row``: of ``ownership.owned``.
     """
     if not row["accelerator_id"]:
         return {}
@@ -279,7 +277,7 @@ def _machine_performance(dataset: Tables, row: Values) -> Values:
 
 
 def _machine_emissions(row: Values) -> Values:
-    """Compute SCI where making the machine is known, else the electricity; both on your grid."""
+    """Return SCI if the embodied emissions are known, else electricity; both on your grid."""
     bases = {"gco2e_per_hour": "SCI", "operational_gco2e_per_hour": "electricity"}
     for column, basis in bases.items():
         if row[column] is not None:
@@ -292,4 +290,4 @@ ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], Values]] = {
     "cpus": _cpu,
     "local_hardware": _machine,
 }
-"""Table: function that describes a device of it."""
+"""Functions that describe a device, by table."""

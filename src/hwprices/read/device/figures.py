@@ -28,17 +28,17 @@ MEASURED = "measured on as many accelerators"
 DERIVED = "derived: one accelerator's share of a measured system"
 OWNED = "owned, measured on as many accelerators"
 OWNED_DERIVED = "owned, derived: their share of a measured system"
-"""What a price of tokens is based on."""
+"""The basis of a token price."""
 
 CPU_SCENARIOS = {"single_user": "SingleUser", "prompt": "Prompt", "serving": "Serving"}
-"""What was measured of a machine without accelerators, named as the scenarios of benchmarks."""
+"""Kinds of measurements on CPUs, in the words of benchmarks."""
 
-CPU_RUN = ("model", "scenario", "precision", "software")  # What tells the runs on one machine apart
+CPU_RUN = ("model", "scenario", "precision", "software")  # distinguishes runs on a machine
 
 
 @dataclass(frozen=True)
 class LowestPrice:
-    """The lowest price of one unit, the offer that has it, and when it was seen."""
+    """The lowest price of one unit, its offer, and when it was seen."""
 
     price: Decimal | None = None
     offer: str | None = None
@@ -62,19 +62,19 @@ def rent(
 ) -> Values:
     """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
 
-    Prices of community hosts are apart, and no price of a year.
+    Prices of community hosts are separate; the price of a year does not include them.
 
     Args:
         offers: the offers, with the columns that ``dates`` adds.
         dates: when the prices of these machine types were seen.
         on_demand: the column with the on-demand price of one unit.
-        count: the column with the units that a machine has.
+        count: the column with the number of units of a machine.
         spot: the column with the spot price of one unit.
         part_usd_per_hour: the price of the unit without a machine.
     """
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
     listed = _lowest(data_centers, on_demand, "on_demand")
-    of_spot = _lowest(data_centers, spot, "spot") if spot else LowestPrice()
+    cheapest_spot = _lowest(data_centers, spot, "spot") if spot else LowestPrice()
     cheapest = _cheapest(data_centers, count, dates)
     private_host = _cheapest(private, count, dates)
     per_hour = listed.price or part_usd_per_hour
@@ -84,14 +84,14 @@ def rent(
     return {
         "on_demand_usd_per_hour": listed.price,
         "on_demand_offer": listed.offer,
-        "spot_usd_per_hour": of_spot.price,
-        "spot_offer": of_spot.offer,
+        "spot_usd_per_hour": cheapest_spot.price,
+        "spot_offer": cheapest_spot.offer,
         "cheapest_usd_per_hour": cheapest.price,
         "cheapest_offer": cheapest.offer,
         "private_host_usd_per_hour": private_host.price,
         "private_host_offer": private_host.offer,
         "part_usd_per_hour": part_usd_per_hour,
-        "prices_observed": _oldest_day(listed, of_spot, cheapest, private_host, year),
+        "prices_observed": _oldest_day(listed, cheapest_spot, cheapest, private_host, year),
         "usd_per_year": year.price,
         "usd_per_year_basis": year.offer,
     }
@@ -107,9 +107,9 @@ MORE_THAN_A_YEAR = ("_3y", "_5y")
 
 
 def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> LowestPrice:
-    """Find the cheapest way to have one unit for a year: on demand, or committed for a year.
+    """Find the cheapest price of one unit for a year: on demand, or committed for one year.
 
-    The hourly price of a commitment includes what is paid upfront.
+    The hourly price of a commitment includes the upfront payment.
     """
     suffix = "_usd_per_hour"
     options = [
@@ -126,7 +126,7 @@ def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> LowestPrice:
 
 
 def _lowest(offers: pl.DataFrame, column: str, option: str) -> LowestPrice:
-    """Find the lowest price of the column, which is of that purchase option."""
+    """Find the lowest price in a column of a purchase option."""
     priced = offers.drop_nulls(column).sort(column, *OFFER_KEY)
     if priced.is_empty():
         return LowestPrice()
@@ -137,12 +137,10 @@ def _lowest(offers: pl.DataFrame, column: str, option: str) -> LowestPrice:
 def _cheapest(
     offers: pl.DataFrame, count: str, dates: PriceDates, options: list[str] | None = None
 ) -> LowestPrice:
-    """Find the lowest price of one unit by any purchase option, and the offer with that option.
+    """Find the lowest price of one unit under any purchase option, with its offer and option.
 
-    ``options``: columns of prices; without it all of them.
-
-    ``count`` is the column of units that a machine has. Machines that mix accelerators have no
-    accelerator_id, so they are not among the offers of one accelerator.
+    ``count``: the column with the number of units of a machine. ``options``: columns of prices, by
+    default all.
     """
     suffix = "_usd_per_hour"
     if options is None:
@@ -173,7 +171,7 @@ def _cheapest(
 
 
 def measurements(results: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of ``measured.results`` as the answer's column ``measured`` holds them."""
+    """Return ``measured.results`` as values of the column ``measured``."""
     columns = ["model", "scenario", "round", "per_accelerator", "unit", "system"]
     system = {"result": "result", "result_unit": "result_unit", "accelerators": "accelerator_count"}
     lengths = ["input_tokens", "output_tokens"]
@@ -183,7 +181,7 @@ def measurements(results: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def cpu_measurements(cpu_id: str) -> list[dict[str, Any]]:
-    """Return measured speeds of machines with a CPU as the answer's column ``measured`` has them.
+    """Return measured speeds of machines with a CPU as values of the column ``measured``.
 
     Sorted by model and scenario, small machines first.
     """
@@ -205,15 +203,16 @@ def cpu_measurements(cpu_id: str) -> list[dict[str, Any]]:
 
 
 def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str, Any]]:
-    """Price of a million tokens, by model.
+    """Return the price of a million tokens, by model.
 
-    That of a data center's cheapest offer with as many accelerators as a measured system. Where
-    there is none: the lowest price of one device over its share of a measured system's rate, marked
-    as derived if the system has more or fewer accelerators than the machine with that price.
+    It is the price of the cheapest data center offer with as many accelerators as a measured
+    system. Without such an offer, it is the lowest price of one device divided by its share of a
+    measured system's rate; it is marked as derived if the system and the machine with that price
+    have different numbers of accelerators.
 
     Args:
-        cheapest: the offers of ``measured.cheapest_offers``, of this accelerator.
-        results: those of ``measured.results`` for machines of the same sizes.
+        cheapest: ``measured.cheapest_offers`` of this accelerator.
+        results: ``measured.results`` for machines of the same sizes.
     """
     rates = {row["benchmark"]: row for row in _token_rates(results)}
     offers = {row["price"]: row for row in cheapest.iter_rows(named=True)}
@@ -223,14 +222,14 @@ def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str
         for name, offer in priced
         if offer
     ]
-    one = offers.get(PRICE_OF_ONE)
-    if measured or one is None:
+    single = offers.get(PRICE_OF_ONE)
+    if measured or single is None:
         return measured
     return [
         _token_price(
             name,
-            _usd_per_million(one["usd"], row["per_accelerator"]),
-            MEASURED if row["accelerator_count"] == one["accelerator_count"] else DERIVED,
+            _usd_per_million(single["usd"], row["per_accelerator"]),
+            MEASURED if row["accelerator_count"] == single["accelerator_count"] else DERIVED,
             row,
         )
         for name, row in rates.items()
@@ -240,10 +239,10 @@ def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str
 def owned_token_prices(
     results: pl.DataFrame, usd_per_hour: Decimal | None, count: float
 ) -> list[dict[str, Any]]:
-    """Price of a million tokens for the owner of a machine with ``count`` accelerators, by model.
+    """Return an owner's price of a million tokens on ``count`` accelerators, by model.
 
-    ``results`` are those for machines of this size: from a system with as many accelerators, or
-    from their share of another one, which is marked as derived.
+    ``results``: for machines of this size. A result of a system of another size is marked as
+    derived.
     """
     if usd_per_hour is None:
         return []
@@ -259,7 +258,7 @@ def owned_token_prices(
 
 
 def _token_rates(results: pl.DataFrame) -> list[dict[str, Any]]:
-    """List the rates at which full machines generate tokens."""
+    """List the rates of token generation at full load."""
     return results.filter(scenario="Offline", result_unit="Tokens/s").to_dicts()
 
 
@@ -290,7 +289,7 @@ def _token_price(
 def sample_prices(
     results: pl.DataFrame, usd_per_hour: Decimal | None, count: float
 ) -> list[dict[str, Any]]:
-    """Price of a thousand samples (images, pieces of speech, videos), by model."""
+    """Return the price of a thousand samples (images, pieces of speech, videos), by model."""
     if usd_per_hour is None:
         return []
     samples_per_hour = pl.col("per_accelerator") * count * formulas.SECONDS_PER_HOUR
@@ -306,8 +305,8 @@ def sample_prices(
 def power(row: dict[str, Any]) -> Values:
     """Return the watts of an accelerator at full load, and its dense rate per watt of TDP.
 
-    The rate is that of the first native format of bf16, fp16, fp8, int8 and fp32: one whose rate is
-    not below that of fp32, which it is where a format is emulated or has a few units only.
+    The rate is the rate of the first native format of bf16, fp16, fp8, int8 and fp32. A format with
+    a lower rate than fp32 is emulated or has few units, and is skipped.
     """
     sources = (
         (row["tdp_w"], "TDP"),
@@ -329,11 +328,11 @@ def power(row: dict[str, Any]) -> Values:
 
 
 def emissions(offers: pl.DataFrame) -> Values:
-    """Return the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
+    """Return the gCO2e per hour of one device, in the cheapest offer with such a figure.
 
-    That of a machine whose power is published goes first, and SCI before electricity alone; then
-    electricity from an estimated TDP, and that of the parts whose power is known. Of these a data
-    center's machine goes before a community host.
+    In this order: SCI, then electricity, of machines with published power; electricity from an
+    estimated TDP; electricity of the parts with known power. Data centers come before community
+    hosts.
     """
     col = pl.col
     published = pl.when(col.estimated_watts.is_not_null())
@@ -360,7 +359,7 @@ def emissions(offers: pl.DataFrame) -> Values:
 
 
 def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Values:
-    """Return what an accelerator costs to buy, and to own in the cheapest machine with it."""
+    """Return the purchase price of an accelerator, and its cost in the cheapest owned machine."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
     )
@@ -385,7 +384,7 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Valu
 
 
 def _purchase_price(row: dict[str, Any]) -> tuple[Decimal | None, str | None]:
-    """Price of one device in USD and its basis: an offer of it, else its price at launch."""
+    """Return the price of one device in USD and its basis: an offer, else the price at launch."""
     if row["purchase_price_usd"] is not None:
         return row["purchase_price_usd"], f"one device, {row['purchase_price_date'] or 'undated'}"
     if row["launch_price_usd"] is not None:

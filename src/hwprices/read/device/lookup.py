@@ -1,4 +1,4 @@
-"""Find the device that a name means, and declare the answer about it (``columns.csv``)."""
+"""Find a device by name, and declare the columns of the answer (``columns.csv``)."""
 
 import csv
 import difflib
@@ -44,8 +44,8 @@ TOKEN_PRICES = pl.List(
         }
     )
 )
-"""From ``tokens_per_second`` on they are of the measured system: its rate, its size,
-model/round/system, and the mean lengths of the requests."""
+"""The fields from ``tokens_per_second`` on describe the measured system: rate, size,
+model/round/system, mean lengths of the requests."""
 
 SAMPLE_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money}))
 MEASUREMENTS = pl.List(
@@ -70,9 +70,9 @@ MEASUREMENTS = pl.List(
         }
     )
 )
-"""``result`` is of the whole system, which has as many ``accelerators``. ``per_accelerator`` of a
-training is minutes × accelerators, and of a latency the latency. The tokens are the mean lengths of
-the requests. Results of a CPU are of machine types with so many ``vcpus``, and have no round."""
+"""``result`` is of the complete system with its ``accelerators``. ``per_accelerator`` is minutes ×
+accelerators for a training, and the latency for a latency. The tokens are the mean lengths of the
+requests. Results of a CPU are of machine types with ``vcpus``, and have no round."""
 
 TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "text": pl.String,
@@ -98,13 +98,12 @@ with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") 
 
 SCHEMA = pl.Schema({name: column.dtype for name, column in COLUMNS.items()})
 
-
 Values = dict[str, Any]
-"""Values of an answer by column. A column without one is not known."""
+"""Values of an answer by column. A missing column is unknown."""
 
 
 def missing(row: Values) -> list[str]:
-    """List each question without an answer, with the reason."""
+    """List the questions without an answer, with the reasons."""
     rentable = bool(row.get("providers"))
     rented_only = rentable and row.get("sold_locally") is False
     if any(
@@ -134,22 +133,22 @@ def missing(row: Values) -> list[str]:
 
 
 def to_frame(row: Values, unanswered: Sequence[str] = ()) -> pl.DataFrame:
-    """Make the one row of the answer, with the columns of SCHEMA.
+    """Return the answer as a frame of one row, with the columns of SCHEMA.
 
-    ``unanswered``: what to say, before ``missing``, of the name that was requested.
+    ``unanswered``: sentences to put before ``missing``.
     """
     return pl.DataFrame([row | {"missing": [*unanswered, *missing(row)]}], schema=SCHEMA)
 
 
 TABLES = {"accelerators": "accelerator_id", "cpus": "cpu_id", "local_hardware": "device_id"}
-"""Tables of devices, in the order of preference, and their key."""
+"""Tables of devices and their keys, in the order of preference."""
 
-MAX_SUGGESTIONS = 12  # a longer list does not fit a line that one reads
+MAX_SUGGESTIONS = 12
 
 
 @dataclass(frozen=True)
 class NamedDevice:
-    """A device that a name may mean."""
+    """A device and its names."""
 
     table: str
     device_id: str
@@ -158,19 +157,19 @@ class NamedDevice:
 
     @property
     def table_and_id(self) -> str:
-        """The id with its table: cpus/apple-m4, where accelerators have an apple-m4 too."""
+        """The id with its table: cpus/apple-m4, because accelerators also have an apple-m4."""
         return f"{self.table}/{self.device_id}"
 
     @property
     def short_id(self) -> str:
-        """The id without the maker: nvidia-l4 is l4. The id dgx-h100 stays, DGX is not a maker."""
+        """The id without the maker: l4 for nvidia-l4, but dgx-h100 because DGX is not a maker."""
         maker = words(self.vendor.split(maxsplit=1)[0] if self.vendor else "")
-        prefix, _, rest = self.device_id.partition("-")
-        return rest if rest and words(prefix) == maker else self.device_id
+        prefix, _, name = self.device_id.partition("-")
+        return name if name and words(prefix) == maker else self.device_id
 
     @property
     def full_names(self) -> set[str]:
-        """Every spelling that names the device completely, squeezed."""
+        """Every complete name of the device, squeezed."""
         without_remark = re.sub(r"\(.*?\)", "", self.name)
         spellings = (
             self.device_id,
@@ -208,24 +207,25 @@ def candidates(dataset: Tables) -> list[NamedDevice]:
 
 @dataclass(frozen=True)
 class SoldAs:
-    """Machine types and families of clouds, by what their users call them."""
+    """Machine types and families of clouds by their squeezed names."""
 
-    accelerators: dict[str, list[str]]  # Squeezed name: ids of the accelerators in it
+    accelerators: dict[str, list[str]]
+    """The ids of the accelerators in the machines of a name."""
 
     without_offers: dict[str, list[str]] = field(default_factory=dict)
-    """Squeezed name: the machine types called so, where the release has no offer of any of them."""
+    """The machine types of a name, if the release has no offer of any of them."""
 
     vendor_names: dict[str, list[str]] = field(default_factory=dict)
-    """Squeezed name that a vendor gives a device: ids. Many leave out the form: NVIDIA H100."""
+    """The ids of the devices with a vendor's name; many leave out the form: NVIDIA H100."""
 
     @classmethod
     def of(cls, dataset: Tables) -> "SoldAs":
         """List the machine types with accelerators, AWS's families, and vendors' names of devices.
 
-        G4 is the families that begin so (g4dn, g4ad), because none has that name alone. A vendor's
-        name is often that of the driver: NVIDIA H100 80GB HBM3.
+        G4 means the families that begin with it (g4dn, g4ad), because there is no family g4. A
+        vendor's name is often the name in the driver: NVIDIA H100 80GB HBM3.
         """
-        called: dict[str, list[str]] = {}
+        vendor_names: dict[str, list[str]] = {}
         exact: dict[str, list[str]] = {}
         short: dict[str, list[str]] = {}
         machines: dict[str, list[str]] = {}
@@ -236,7 +236,7 @@ class SoldAs:
             families = family.groups() if provider == "aws" and family else ()
             names = [squeeze(instance_type), *families]
             if vendor_name:
-                _add(called, squeeze(vendor_name), accelerator_id)
+                _add(vendor_names, squeeze(vendor_name), accelerator_id)
             for name in names[:2]:
                 _add(exact, name, accelerator_id)
             for name in names[2:]:
@@ -246,10 +246,10 @@ class SoldAs:
             if is_offered:
                 offered.update(names)
         without_offers = {name: types for name, types in machines.items() if name not in offered}
-        return cls(short | exact, without_offers, called)
+        return cls(short | exact, without_offers, vendor_names)
 
     def unanswered(self, name: str, device_id: str) -> list[str]:
-        """Report that the machines behind a device have no price; nothing if they have."""
+        """State that the machine types of a name have no price; empty if they have."""
         squeezed = squeeze(name)
         if device_id not in self.accelerators.get(squeezed, []):
             return []
@@ -307,16 +307,16 @@ def find(
 ) -> tuple[str, str]:
     """Return table and id of the device that ``name`` means.
 
-    An id as it is written comes first, alone or after its table (cpus/apple-m4), then a name (with
-    or without the maker's); a machine type or family of a cloud means its accelerator, and where it
-    is a device's name too, both are offered. Otherwise it is the only one of a table with all the
-    words of the name, or, if no device has them, the one that a vendor calls so.
+    The first match counts: an exact id, alone or after its table (cpus/apple-m4); a complete name,
+    with or without the maker; a machine type or family of a cloud, which means its accelerator; the
+    only device of a table with all words of the name; a vendor's name of a device. A name of both a
+    device and machines with another accelerator is ambiguous.
 
-    ``names``: what else a name may mean in the release.
+    ``names``: the other names in the release.
 
     Raises:
-        HwpricesError: no device fits, or several do; the line names the nearest ones, or says what
-            the name is and what to ask.
+        HwpricesError: no device or several devices match; the message suggests similar ones, or
+            states what the name is.
     """
     squeezed = squeeze(name)
     if not squeezed:
@@ -330,7 +330,7 @@ def find(
     for candidate in devices:
         if squeezed in candidate.full_names:
             if sold and candidate.device_id not in sold:
-                in_clouds = [f"{device_id} (in machines called so)" for device_id in sold]
+                in_clouds = [f"{device_id} (in machines of this name)" for device_id in sold]
                 raise _ambiguous(name, [f"{candidate.device_id} (the device)", *in_clouds])
             return candidate.table, candidate.device_id
     if sold:
@@ -340,7 +340,7 @@ def find(
         matches = [d.device_id for d in devices if d.table == table and name_words <= d.words]
         if len(matches) == 1:
             return table, matches[0]
-        if matches:  # "mac": chips of AWS's machines, and machines to buy
+        if matches:  # "mac" means chips of AWS's machines, and machines on sale
             others = [
                 device.table_and_id
                 for device in devices
@@ -348,9 +348,8 @@ def find(
                 and device.name.lower().startswith(name.lower())
             ]
             raise _ambiguous(name, [*matches, *others])
-    called = sold_as.vendor_names.get(squeezed, []) if sold_as else []
-    if called:
-        return _only_accelerator(name, called)
+    if sold_as and (ids := sold_as.vendor_names.get(squeezed)):
+        return _only_accelerator(name, ids)
     if names is not None:
         _reject_clouds_and_machines(name, names)
     raise HwpricesError(f"unknown device {name!r}", _suggestions(devices, squeezed))
@@ -363,7 +362,7 @@ def _only_accelerator(name: str, ids: list[str]) -> tuple[str, str]:
 
 
 def _reject_clouds_and_machines(name: str, names: ReleaseWords) -> None:
-    """Reject the name of a cloud or a machine type, and say which command shows it."""
+    """Reject the name of a cloud or a machine type, and suggest the command for it."""
     text = " ".join(name.lower().split())
     for provider in meanings.providers(text, names):
         raise HwpricesError(
@@ -395,7 +394,7 @@ def _ambiguous(name: str, matches: list[str]) -> SeveralDevicesError:
 
 
 def _suggestions(devices: list[NamedDevice], squeezed: str) -> str:
-    """Write the remedy for a name that no device has: near spellings, or where to look."""
+    """Write the remedy for an unknown device: similar names, or where to look."""
     spellings = {
         squeeze(spelling): device.device_id
         for device in devices
@@ -405,4 +404,4 @@ def _suggestions(devices: list[NamedDevice], squeezed: str) -> str:
     device_ids = dict.fromkeys(spellings[match] for match in close)
     if device_ids:
         return f"Did you mean {', '.join(device_ids)}?"
-    return "The tables accelerators, cpus and local_hardware list those that are known."
+    return "The tables accelerators, cpus and local_hardware list the known devices."

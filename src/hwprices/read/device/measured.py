@@ -1,7 +1,7 @@
 """Choose the measured results that represent a device, and list who sells it.
 
-A cloud's community hosts have a row of their own. When each price was seen is in prices:
-offers.observed_at is the oldest of them.
+Community hosts of a cloud have a separate row. The time of each price comes from the table prices,
+because offers.observed_at is the oldest of several.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.currency import HOURLY
-from hwprices.read.find.search import Search, of_prices
+from hwprices.read.find.search import Search, price_conditions
 from hwprices.read.recommend.media import representative
 from hwprices.release.release import Tables, is_private_host
 from hwprices.release.wording import is_stale
@@ -22,17 +22,17 @@ from hwprices.specs import packaged_sheet
 from hwprices.units import Money
 
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
-"""Benchmarks of images, speech and video that have a price."""
+"""Benchmarks of images, speech and video for which a price is computed."""
 
 LATENCY = "ms"
 TIMES = ["minutes", LATENCY]  # Result units in which less is better; the others are rates
 
 WITH_REQUESTS = ["Offline", "Server", "Interactive"]
-"""Scenarios that send the requests of the benchmark, whose mean lengths are known."""
+"""Scenarios with requests of known mean lengths."""
 
 ALONE = ["SingleUser", "Prompt"]
-"""Scenarios of one sequence. The format of the weights is part of what was measured, where under
-the others it is the submitter's choice."""
+"""Scenarios of one sequence. Their results depend on the format of the weights; in the other
+scenarios the submitter chooses it."""
 
 PRICE_OF_ONE = "usd_per_accelerator_hour"
 
@@ -41,18 +41,18 @@ PRICE_COLUMNS: dict[str, str | None] = {
     f"usd_per_{formulas.FINE_TUNING}": formulas.FINE_TUNING,
     PRICE_OF_ONE: None,
 }
-"""Columns of offers with a price of work or of an hour: the benchmark behind the former."""
+"""Columns of offers with a price of work or of an hour: the benchmark behind a price of work."""
 
 Size = Callable[[str, str], float | None]
-"""By accelerator and benchmark: how many accelerators the machine has that a result is shown for;
-None where the result of any system will do."""
+"""Returns the number of accelerators of the machine to find results for, by accelerator and
+benchmark; None for a machine of any size."""
 
 
 def cheapest_offers(offers: pl.DataFrame) -> pl.DataFrame:
-    """Find the data center's offer with the lowest price, for each of PRICE_COLUMNS.
+    """Find the cheapest data center offer of each accelerator for each of PRICE_COLUMNS.
 
-    ``offers``: rows of offers, of one accelerator or of many. Returns accelerator_id, price (a key
-    of PRICE_COLUMNS), benchmark, accelerator_count and usd, a row for each accelerator and price.
+    ``offers``: rows of offers. Returns accelerator_id, price (a key of PRICE_COLUMNS), benchmark,
+    accelerator_count and usd, a row for each accelerator and price.
     """
     key = ["accelerator_id", "price"]
     prices = (
@@ -71,9 +71,9 @@ def cheapest_offers(offers: pl.DataFrame) -> pl.DataFrame:
 
 
 def sizes_of(cheapest: pl.DataFrame) -> Size:
-    """Return the sizes of the machines that prices are of; ``cheapest`` is of ``cheapest_offers``.
+    """Return the sizes of the machines of ``cheapest_offers``.
 
-    Of a benchmark without a price it is the size of the machine with the lowest price of an hour.
+    For a benchmark without a price, it is the size of the machine with the lowest hourly price.
     """
     sizes = {
         (accelerator_id, benchmark): count
@@ -83,8 +83,8 @@ def sizes_of(cheapest: pl.DataFrame) -> Size:
     }
 
     def size(accelerator_id: str, benchmark: str) -> float | None:
-        of_hour = sizes.get((accelerator_id, None))
-        return sizes.get((accelerator_id, benchmark), of_hour)
+        by_hour = sizes.get((accelerator_id, None))
+        return sizes.get((accelerator_id, benchmark), by_hour)
 
     return size
 
@@ -92,28 +92,26 @@ def sizes_of(cheapest: pl.DataFrame) -> Size:
 def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> pl.DataFrame:
     """Choose the result that represents an accelerator in each benchmark and scenario.
 
-    Of one sequence one in each format of the weights.
+    Scenarios of one sequence have one result for each format of the weights. Without
+    ``accelerator_id``, the results of all accelerators.
 
-    Those of all accelerators where none is named: one query for each would take 10 ms.
-
-    Results of systems of the machine's size go before those of other sizes, but for images, speech
-    and video: there a machine has its share of the system that represents the accelerator, as
-    ``recommend`` has it. The open division, which may change the model, is left out.
+    Results of systems of the machine's size are preferred, except for images, speech and video:
+    there a machine has its share of the system that represents the accelerator, as in
+    ``recommend``. The open division, which may change the model, is left out.
 
     Returns rows of benchmarks, sorted by accelerator, benchmark and scenario, with ``benchmark``
-    (see ``formulas.with_benchmark``), ``per_accelerator`` filled in, ``unit``, and ``own_format``
-    (the format, of one sequence alone). For a training it is minutes × accelerators, in
-    accelerator-minutes; a latency is that of the system, because more accelerators do not divide
-    it. ``input_tokens`` and ``output_tokens`` are the mean lengths of the requests, where they are
+    (see ``formulas.with_benchmark``), ``unit``, ``own_format`` (of scenarios of one sequence), and
+    ``per_accelerator`` filled in: minutes × accelerators for a training, the latency of the system
+    for a latency. ``input_tokens`` and ``output_tokens`` are the mean lengths of the requests, if
     known.
     """
-    is_asked = pl.lit(True)
+    is_requested = pl.lit(True)
     if accelerator_id is not None:
-        is_asked = pl.col("accelerator_id") == accelerator_id
+        is_requested = pl.col("accelerator_id") == accelerator_id
     closed = pl.col("division").ne_missing("open")
     rows = (
         dataset.scan("benchmarks")
-        .filter(is_asked, closed)
+        .filter(is_requested, closed)
         .with_columns(per_accelerator=_per_accelerator(), unit=_unit())
     )
     own_format = pl.when(pl.col("scenario").is_in(ALONE)).then("precision")
@@ -125,23 +123,20 @@ def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> p
     for (device_id, benchmark, _, unit, _), group in measured.sort("system").group_by(
         key, maintain_order=True
     ):
-        of_all_sizes = group.to_dicts()
+        any_size = group.to_dicts()
         wanted = None if benchmark in SAMPLE_MODELS else size(str(device_id), str(benchmark))
-        of_size = [row for row in of_all_sizes if wanted and row["accelerator_count"] == wanted]
-        chosen.append(representative(of_size or of_all_sizes, less_is_better=unit in TIMES))
+        same_size = [row for row in any_size if wanted and row["accelerator_count"] == wanted]
+        chosen.append(representative(same_size or any_size, less_is_better=unit in TIMES))
     return pl.DataFrame(chosen, schema=measured.schema).sort(key).with_columns(_lengths())
 
 
 def results_of_offers(dataset: Tables, offers: pl.DataFrame) -> pl.DataFrame:
-    """Choose the results of all accelerators, of the size of the machine with the lowest price.
-
-    ``offers``: rows of offers. Returns what ``results`` does.
-    """
+    """Choose the results of all accelerators for their cheapest machines; see ``results``."""
     return results(dataset, sizes_of(cheapest_offers(offers)))
 
 
 def _per_accelerator() -> pl.Expr:
-    """Return the rate of one accelerator, the minutes of a training times them, or the latency."""
+    """Return the rate per accelerator, the accelerator-minutes of a training, or the latency."""
     return pl.coalesce(
         pl.when(pl.col("result_unit") == LATENCY).then("result"),
         "per_accelerator",
@@ -162,7 +157,7 @@ def _unit() -> pl.Expr:
 
 
 def _lengths() -> list[pl.Expr]:
-    """Return the mean lengths of a benchmark's requests; null where they are not known."""
+    """Return the mean lengths of a benchmark's requests; null if unknown."""
     has_requests = pl.col("scenario").is_in(WITH_REQUESTS)
     workloads = packaged_sheet("benchmark_workloads")
     lengths = {
@@ -171,26 +166,26 @@ def _lengths() -> list[pl.Expr]:
     }
     return [
         pl.when(has_requests)
-        .then(pl.col("benchmark").replace_strict(known, default=None, return_dtype=pl.Float64))
+        .then(pl.col("benchmark").replace_strict(means, default=None, return_dtype=pl.Float64))
         .alias(name)
-        for name, known in lengths.items()
+        for name, means in lengths.items()
     ]
 
 
 def label(row: Mapping[str, Any]) -> str:
-    """Return the name of a row of benchmarks: model/round/system, as offers.benchmark_rounds."""
+    """Return the name of a row of benchmarks, model/round/system, as in offers.benchmark_rounds."""
     return f"{row['model']}/{row['round']}/{row['system']}"
 
 
 OFFER_KEY = ["provider", "region", "instance_type"]  # Key of a row of offers
 
 DATED = ("on_demand", "spot")
-"""Purchase options whose row of prices is named in offers: <option>_price_id."""
+"""Purchase options with a price id in offers: <option>_price_id."""
 
 
 @dataclass(frozen=True)
 class PriceDates:
-    """When the Linux prices of some machine types were seen.
+    """The times when Linux prices were seen.
 
     ``prices`` has OFFER_KEY, price_id, currency, effective_hourly and observed_at.
     """
@@ -199,10 +194,10 @@ class PriceDates:
 
     @classmethod
     def of(cls, dataset: Tables, offers: pl.DataFrame) -> "PriceDates":
-        """Read those of the machine types of some offers."""
+        """Read the times of the machine types of some offers."""
         types = offers["instance_type"].unique().to_list()
         rows = dataset.scan("prices").filter(
-            pl.col("instance_type").is_in(types), *of_prices(Search())
+            pl.col("instance_type").is_in(types), *price_conditions(Search())
         )
         columns = [*OFFER_KEY, "price_id", "currency", "effective_hourly", "observed_at"]
         return cls(rows.select(columns).collect())
@@ -210,15 +205,15 @@ class PriceDates:
     def add_to(self, offers: pl.DataFrame) -> pl.DataFrame:
         """Add on_demand_observed_at and spot_observed_at to rows of offers."""
         for option in DATED:
-            own = self.prices.select(
+            times = self.prices.select(
                 pl.col("price_id").alias(f"{option}_price_id"),
                 pl.col("observed_at").alias(f"{option}_observed_at"),
             )
-            offers = offers.join(own, on=f"{option}_price_id", how="left", maintain_order="left")
+            offers = offers.join(times, on=f"{option}_price_id", how="left", maintain_order="left")
         return offers
 
     def seen(self, offer: Mapping[str, str], usd_per_hour: Decimal) -> datetime | None:
-        """Return when a price in USD of a machine was seen; the oldest of several that are equal.
+        """Return when a price of a machine in USD was seen; the oldest time of equal prices.
 
         ``offer`` has the values of OFFER_KEY.
         """
@@ -247,35 +242,35 @@ WHERE_SOLD = pl.Struct(
         "stale": pl.Boolean,
     }
 )
-"""One cloud. Prices are of one device: in the vendor's currency, and in USD where it is USD or a
-rate was given. ``reason`` says why the price is missing; ``seen`` is the older of both."""
+"""One cloud. Prices are per device, in the vendor's currency and (with an exchange rate) in USD.
+``reason`` states why the price is missing; ``seen`` is the older time of both prices."""
 
 PRICES = {"on_demand": ("on_demand_hourly", HOURLY), "spot": (SPOT, SPOT)}
-"""Purchase option: the columns of offers with its price in the row's currency and in USD. Spot has
-a price in USD only: no cloud with another currency has a spot market."""
+"""Purchase options: the columns of offers with the price in the row's currency and in USD. Spot
+prices are always in USD, because no cloud with another currency has a spot market."""
 
 
 def where_sold(
     offers: pl.DataFrame, providers: list[str], judged_at: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
-    """List the clouds, the cheapest on-demand price first, those without one last.
+    """List the clouds, the cheapest on-demand price first; clouds without a price come last.
 
-    Community hosts come after those of data centers.
+    Community hosts come after data centers.
 
     Args:
-        offers: the rows of offers with the device, with the columns that PriceDates adds; those of
-            other currencies converted, as far as the reader gave a rate.
-        providers: the clouds that have it, some perhaps without an offer.
-        judged_at: by provider, the time against which its prices may be stale; ``stale`` is null
-            for one that is not named.
+        offers: the offers of the device, with the columns that PriceDates adds, converted to USD
+            if there is a rate.
+        providers: the clouds that have the device, even without an offer.
+        judged_at: by provider, the time for which to judge whether prices are stale; ``stale`` is
+            null for other providers.
     """
     offers = offers.with_columns(private_host=is_private_host())
     rows = []
     for name in providers:
-        of_cloud = offers.filter(provider=name)
-        hosts = of_cloud["private_host"].unique().sort().to_list() or [False]
+        cloud_offers = offers.filter(provider=name)
+        hosts = cloud_offers["private_host"].unique().sort().to_list() or [False]
         rows += [
-            _cloud(name, of_cloud.filter(private_host=host), host, judged_at.get(name))
+            _cloud(name, cloud_offers.filter(private_host=host), host, judged_at.get(name))
             for host in hosts
         ]
     return sorted(rows, key=_order)
@@ -300,7 +295,7 @@ def _cloud(
 
 
 def _cheapest(offers: pl.DataFrame, native: str, usd: str, option: str) -> dict[str, Any]:
-    """Find the lowest price of one device, in USD where one is known; empty without a price."""
+    """Find the lowest price of one device, preferably in USD; empty without a price."""
     count = pl.col("accelerator_count")
     priced = offers.select(
         "currency",

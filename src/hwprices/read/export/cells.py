@@ -1,4 +1,4 @@
-"""Make tables flat and harmless for spreadsheets, and write values as JSON (RFC 8259)."""
+"""Make tables flat and safe for spreadsheets, and write values as JSON (RFC 8259)."""
 
 import json
 import math
@@ -12,8 +12,8 @@ import polars as pl
 from hwprices.errors import HwpricesError, escaped
 
 HIDDEN_CHARACTERS = r"[^\P{C}\t\n]|[\p{Zl}\p{Zp}]"
-"""Those that ``escaped`` writes out: Unicode's control, format, surrogate, private and unassigned
-characters but tabs and line breaks, and separators of lines and paragraphs."""
+"""Characters that ``escaped`` replaces: Unicode's control, format, surrogate, private, unassigned
+characters except tabs and line breaks, and separators of lines and paragraphs."""
 
 FORMULA_START = r"^[=+\-@\t\r]"
 """A cell that begins with one of these may be run as a formula by a spreadsheet:
@@ -39,9 +39,9 @@ def _flat(column: pl.Series) -> pl.Series:
 
 
 def harmless(rows: pl.DataFrame) -> pl.DataFrame:
-    """Prefix texts that a spreadsheet would run as a formula with an apostrophe.
+    """Prefix text that a spreadsheet would run as a formula with an apostrophe.
 
-    Hidden characters, which would steer a terminal, are written out.
+    Hidden characters, which could control a terminal, are escaped.
     """
     texts = pl.col(pl.String)
     if pl.String not in rows.dtypes:
@@ -57,7 +57,7 @@ def harmless(rows: pl.DataFrame) -> pl.DataFrame:
 def to_csv(rows: pl.DataFrame, *, header: bool = True) -> str:
     """Write rows as CSV: decimals exact, times in ISO 8601, texts harmless.
 
-    Times with a zone are written in UTC with Z at their end, times without one without it.
+    Times with a zone are in UTC and end in Z.
     """
     return harmless(flat(rows)).with_columns(_times(rows)).write_csv(include_header=header)
 
@@ -83,7 +83,7 @@ CSV_TYPES: dict[type, pl.DataType | type[pl.DataType]] = {
     date: pl.Date,
     str: pl.String,
 }
-"""Types of values that a CSV column keeps. A column of another type, or of several, is text."""
+"""Types of values that a CSV column keeps. A column of another type or of several types is text."""
 
 
 def check_names(columns: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def check_names(columns: Sequence[str]) -> None:
         if columns.count(name) > 1:
             raise HwpricesError(
                 f"the query gives {columns.count(name)} columns named {name}",
-                "Give them names of their own with `as`.",
+                "Give them different names with `as`.",
             )
 
 
@@ -104,7 +104,7 @@ def to_frame(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.Data
     """Make a frame of numbers, times and texts, for CSV.
 
     Numbers that are not finite are null. Times with a zone are in UTC, bytes are hexadecimal, lists
-    have ``; `` between their elements, structures and nested lists are JSON.
+    are joined with ``; ``, structures and nested lists are JSON.
     """
     return pl.DataFrame(
         [_column(name, [row[index] for row in rows]) for index, name in enumerate(columns)]
@@ -146,8 +146,8 @@ def _text(value: Any) -> str | None:
 def to_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
     """Write a value as JSON.
 
-    Numbers that are not finite become null, because JSON has none. Bytes become hexadecimal text;
-    decimals, times and whatever else JSON does not have become text too.
+    Numbers that are not finite become null. Bytes become hexadecimal text; decimals, times and
+    other types become text.
     """
     options: Any = {"indent": indent, "ensure_ascii": ascii_only, "allow_nan": False}
     try:
@@ -157,7 +157,7 @@ def to_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) 
 
 
 def plain(value: Any) -> Any:
-    """Turn a value into what JSON has: None, booleans, numbers, texts, lists, dictionaries."""
+    """Convert a value to the types of JSON: None, booleans, numbers, texts, lists, dictionaries."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -1,6 +1,6 @@
 """Write tables of a release as CSV, JSON, Parquet, a workbook, a DuckDB file or Iceberg tables.
 
-The metadata of Iceberg tables is in a folder of its own; it points to the release's files.
+The export of Iceberg tables contains only metadata, which points to the release's files.
 """
 
 import io
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_TABLE = "offers"
-BATCH_ROWS = 50_000  # Rows of the price list that are Python objects at once: some 100 MB
+BATCH_ROWS = 50_000  # Rows of the price list as Python objects: about 100 MB
 
 LIST_PRICES = (
     DEFAULT_TABLE,
@@ -51,22 +51,22 @@ def export(
     overlays: "Overlays | None" = None,
     all_columns: bool = False,
 ) -> Path:
-    """Write tables to a file, or for Iceberg a folder, whose suffix says the format.
+    """Write tables to a file, or for Iceberg a folder; the suffix sets the format.
 
     Args:
         dataset: the release.
         target: .csv, .json or .parquet for one table; .xlsx with a sheet for each; .duckdb with a
             table for each; .iceberg for a folder with a catalog over the release's own files.
-        tables: which ones; without any ``offers``, and for .duckdb and .iceberg all.
-            ``focus_sku_prices`` is the price list in the names of FOCUS, in no Iceberg table.
-        overlays: own discounts, applied to ``prices``, which must be among the tables. Other tables
-            with prices may not be named then; a whole .duckdb has them with list prices, and a
-            comment that says so. Iceberg tables have none.
+        tables: which ones. Default: ``offers``, or all for .duckdb and .iceberg.
+            ``focus_sku_prices`` is the price list with FOCUS column names (not for Iceberg).
+        overlays: own discounts, applied to ``prices``, which must be among the tables. Then no
+            other table with prices may be named; a complete .duckdb has them with list prices and a
+            comment. Not for Iceberg.
         all_columns: offers in a workbook with all columns, not only those of ``LEADING``.
 
     Raises:
-        HwpricesError: the suffix, a table or their number does not fit, the file is there already,
-            it cannot be written, or a package is missing.
+        HwpricesError: the suffix is unknown, a table does not exist or is not allowed, the file
+            exists or cannot be written, or a package is missing.
     """
     path = Path(target)
     suffix = path.suffix.lower()
@@ -106,7 +106,7 @@ def export(
 
 
 def _check_discounts(names: Sequence[str], *, named: bool) -> None:
-    """Refuse own discounts where tables would have list prices without a word."""
+    """Refuse own discounts if they would silently not apply to a table."""
     wrong = [name for name in names if name in LIST_PRICES] if named else []
     if "prices" not in names or wrong:
         raise HwpricesError(
@@ -116,7 +116,7 @@ def _check_discounts(names: Sequence[str], *, named: bool) -> None:
 
 
 def _check_list_prices(overlays: "Overlays | None") -> None:
-    """Refuse own discounts where the release's own files are what is given."""
+    """Refuse own discounts for Iceberg, which shares the files of the release."""
     if overlays is not None:
         raise HwpricesError(
             "an Iceberg catalog is of the release's own files, which have list prices",
@@ -126,24 +126,24 @@ def _check_list_prices(overlays: "Overlays | None") -> None:
 
 @contextmanager
 def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
-    """Delete a file that could not be written whole: the next try would find it there."""
+    """Delete an incomplete file after an error, so that the next try can write it."""
     try:
         yield
     except BaseException as error:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-        is_full = isinstance(error, pl.exceptions.ComputeError)  # of polars, where the disk is full
-        # polars reads and writes at once, and says the same of a cut file as of a full disk
-        is_of_polars = is_full or (isinstance(error, OSError) and error.errno is None)
-        if is_of_polars and damaged_file(dataset.store, dataset.release):
+        # polars reads while it writes, and raises the same error for a truncated input
+        is_compute = isinstance(error, pl.exceptions.ComputeError)  # such as a full disk
+        is_polars = is_compute or (isinstance(error, OSError) and error.errno is None)
+        if is_polars and damaged_file(dataset.store, dataset.release):
             raise
-        if isinstance(error, OSError) or is_full:
+        if isinstance(error, OSError) or is_compute:
             raise cannot_write(path, error) from None
         raise
 
 
 def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
-    """Return a table, or the price list of FOCUS; ``prices`` with own discounts applied.
+    """Return a table, or the FOCUS price list; ``prices`` has own discounts applied.
 
     Raises:
         HwpricesError: there is no such table.
@@ -157,18 +157,18 @@ def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> 
 
 
 def price_list(dataset: "Release") -> pl.LazyFrame:
-    """Return the prices in the names of FOCUS; see ``database.FOCUS_VIEW``.
+    """Return the prices with FOCUS column names; see ``database.FOCUS_VIEW``.
 
-    Columns have the types that the query states, also those without a value.
+    Columns have the types that the query states, even if they are empty.
 
     Raises:
-        HwpricesError: no prices are given, or a column has another type than the dataset's.
+        HwpricesError: the release has no prices, or a column has an unexpected type.
     """
     import duckdb
 
-    dataset.files("prices")  # there is such a table
-    # a connection of its own: that of the user may be closed, or have other views.
-    # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
+    dataset.files("prices")  # raises an error if there is no such table
+    # not the user's connection, which may be closed or have other views;
+    # not Arrow batches, because DuckDB (2.0.0) then prints a page of warnings on exit
     with sql.open_locked(dataset) as connection:
         try:
             result = connection.sql(database.focus_sql())
@@ -191,17 +191,14 @@ def price_list(dataset: "Release") -> pl.LazyFrame:
 
 
 def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays") -> pl.LazyFrame:
-    """Apply own discounts to rows of prices.
-
-    The columns of prices stay; ``list_effective_hourly`` and ``overlay`` come behind them.
-    """
+    """Apply own discounts to rows of prices; add ``list_effective_hourly`` and ``overlay``."""
     warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
     columns = [*prices.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
     return apply.apply(described(dataset, prices), overlays).select(columns)
 
 
 def described(dataset: "Release", prices: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the columns of machine and region that rules ask for: family, accelerator_id, country."""
+    """Add the columns that rules need: family, accelerator_id, country."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     machines = dataset.scan("instance_types").select(
         "provider", "instance_type", "family", accelerator_id=first
@@ -217,7 +214,7 @@ def _csv(path: Path, rows: pl.DataFrame) -> None:
 
 
 def _json(path: Path, rows: pl.DataFrame) -> None:
-    """Write a list of objects; decimals and times are texts, so that they stay exact."""
+    """Write a list of objects; decimals and times are texts, to keep them exact."""
     with path.open("w", encoding="utf-8") as file:
         file.write("[")
         for index, row in enumerate(rows.iter_rows(named=True)):
@@ -235,7 +232,7 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
     ".json": _json,
     ".parquet": _parquet,
 }
-"""Suffix: how one table is written."""
+"""Functions that write one table, by suffix."""
 
 
 def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
@@ -270,19 +267,17 @@ NAMESPACE = "hwprices"
 
 
 def export_iceberg(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -> Path:
-    """Make an Iceberg catalog (SQLite) in a folder, with a table for each of the release's.
-
-    Returns the folder.
+    """Make an Iceberg catalog (SQLite) of a release's tables, and return its folder.
 
     Args:
         dataset: a release in a folder on this machine.
-        folder: where ``catalog.db`` and the metadata go; it must not exist.
+        folder: for ``catalog.db`` and the metadata; it must not exist.
         tables: which ones; all by default. Tables without rows are left out.
 
     Raises:
         HwpricesError: pyiceberg is not installed, the release is on an object store or has no such
-            table, a table is named twice, or the folder exists or cannot be written; what was
-            written of it is deleted then.
+            table, a table is named twice, or the folder exists or cannot be written. An incomplete
+            folder is deleted.
     """
     if find_spec("pyiceberg") is None or find_spec("pyarrow") is None:
         raise HwpricesError("Iceberg needs pyiceberg", f"{install_command('export')}.")
@@ -307,14 +302,14 @@ def export_iceberg(dataset: "Release", folder: str | Path, tables: Sequence[str]
         shutil.rmtree(target, ignore_errors=True)
         if isinstance(error, OSError):
             raise cannot_write(target, error) from None
-        if isinstance(error, SQLAlchemyError):  # of the catalog, where the disk is full
+        if isinstance(error, SQLAlchemyError):  # such as a full disk
             raise cannot_write(target, getattr(error, "orig", error)) from None
         raise
     return Path(folder)
 
 
 def _register(dataset: "Release", folder: Path, files: Mapping[str, list[str]]) -> None:
-    """Make the catalog and its tables, whose Parquet files these are, in an empty folder."""
+    """Make the catalog in an empty folder, with tables over these Parquet files."""
     import pyarrow.parquet
     from pyiceberg.catalog.sql import SqlCatalog
 
@@ -333,8 +328,7 @@ MAX_SHEET_ROWS = 1_048_575
 """Rows of an Excel sheet below its heading:
 https://support.microsoft.com/office/excel-specifications-and-limits-1672b34d-7043-467e-8e27-269d656771c3"""
 
-MONEY = "#,##0.00########"
-"""At least two decimals, and all that a vendor prints."""
+MONEY = "#,##0.00########"  # two decimals, or as many as the vendor prints
 
 FORMATS: Mapping[type[pl.DataType], str] = {
     pl.Decimal: MONEY,
@@ -344,22 +338,20 @@ FORMATS: Mapping[type[pl.DataType], str] = {
 
 PERCENT = "0%"  # Of columns whose names end in discount
 
-NARROWEST, WIDEST = 8, 44
-"""Width of a column in characters; texts that are longer are cut on the screen."""
-
-SENTENCE = 110  # Width of the columns of sentences, in the sheets About and Columns
+MIN_WIDTH, MAX_WIDTH = 8, 44  # of a column, in characters
+SENTENCE = 110  # Width of columns with sentences, in the sheets About and Columns
 
 PIXELS = 7
 """Width of a digit in Excel's default font, Calibri 11:
 https://support.microsoft.com/office/change-the-column-width-and-row-height-72f5e3cc-994d-43e8-ae58-9774a0905f46"""
 
-ARROW = 3  # Characters that the arrow of a heading's filter takes
+ARROW = 3  # Width of a heading's filter arrow, in characters
 
 
 def workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Write a workbook with a sheet for each frame, with a frozen heading and wide columns.
+    """Write a workbook with a sheet for each frame, with frozen headings and fitted columns.
 
-    Texts are never taken for formulas or links.
+    Text is never interpreted as a formula or link.
 
     Raises:
         HwpricesError: XlsxWriter is not installed, or a table has too many rows.
@@ -376,7 +368,7 @@ def workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
             )
     no_formulas = {"strings_to_formulas": False, "strings_to_urls": False}
     options = {**no_formulas, "remove_timezone": True, "in_memory": True}
-    # all in memory first: on a full disk xlsxwriter prints a traceback of its own
+    # in memory first, because xlsxwriter prints a traceback if the disk is full
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, options) as book:
         for name, rows in frames.items():
@@ -413,26 +405,25 @@ def _widths(rows: pl.DataFrame) -> dict[Any, int]:
     widths = {}
     for name, dtype in rows.schema.items():
         shown = texts.get(name) or len(FORMATS.get(dtype.base_type(), ""))
-        widest = SENTENCE if name in ("text", "description") else WIDEST
-        wide = min(max(shown, len(name) + ARROW, NARROWEST), widest)
-        widths[name] = wide * PIXELS
+        limit = SENTENCE if name in ("text", "description") else MAX_WIDTH
+        widths[name] = min(max(shown, len(name) + ARROW, MIN_WIDTH), limit) * PIXELS
     return widths
 
 
 def about(version: str, rows: Mapping[str, int], package: Package, left_out: int) -> pl.DataFrame:
-    """Make the sheet that says what the workbook holds.
+    """Make the sheet that describes the workbook.
 
     Args:
         version: the release.
-        rows: rows of each table in it.
+        rows: number of rows of each table in the workbook.
         package: the descriptions of the release's tables.
-        left_out: columns of offers that are not in it.
+        left_out: number of columns of offers that are not in the workbook.
     """
     texts = {each["name"]: each["description"] for each in package["resources"]}
     lines = [
         ("release", version),
-        ("prices", "list prices without tax, for an hour where the column says nothing else"),
-        ("empty cells", "not known; the sheet Columns says what each column holds"),
+        ("prices", "list prices without tax, per hour unless the column states otherwise"),
+        ("empty cells", "not known; the sheet Columns describes each column"),
         *((name, f"{count:,} rows. {texts.get(name, '')}".strip()) for name, count in rows.items()),
     ]
     if left_out:

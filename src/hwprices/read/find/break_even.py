@@ -1,14 +1,14 @@
-"""From which share of hours a commitment costs less than on demand, and how spot prices moved.
+"""Compute the break-even utilization of commitments, and how much spot prices moved.
 
 A commitment is paid for every hour of its term, used or not; on demand is paid for the hours of
 use. The two cost the same at the share u of all hours for which
 
     fixed + u × metered = u × on demand
 
-``fixed`` is what the commitment costs for each hour of its term, with what is paid upfront spread
-over the term. ``metered`` is what it leaves at the on-demand price, such as a license: that is paid
-for hours of use alone. Where the vendor lowers the on-demand price of a machine that runs for much
-of the month (Google's sustained use discounts), on demand is what is left of it at u.
+``fixed`` is the cost of the commitment per hour of its term, with the upfront payment spread over
+the term. ``metered`` is the part that is still billed on demand, such as a license, and therefore
+only for hours of use. If the vendor discounts the on-demand price of a machine that runs for much
+of the month (Google's sustained use discounts), on demand is the discounted price at u.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,9 +38,9 @@ COLUMN = "break_even_utilisation"
 """Share of all hours from which a commitment costs less than on demand; above 1 it never does."""
 
 SAME = [*PLACE_KEY, "instance_type", "os", "software", "license_model", "tenancy", "currency"]
-"""What a commitment and the on-demand price beside it have in common."""
+"""Columns in which a commitment and the on-demand price to compare with must agree."""
 
-Components = Mapping[str, Sequence[Mapping[str, Any]]]  # Id of a composed price: its components
+Components = Mapping[str, Sequence[Mapping[str, Any]]]  # components by price_id
 
 
 def with_break_even(
@@ -48,24 +48,24 @@ def with_break_even(
 ) -> pl.DataFrame:
     """Add COLUMN to rows of prices.
 
-    It is null without a commitment, and where the machine is not sold on demand in that place
-    with that system.
+    It is null without a commitment, and if the machine is not sold on demand in that place with
+    that system.
 
     Args:
         dataset: the release.
-        rows: with the columns of ``search.prices``; with those of ``overlays.apply`` if discounted.
-        search: the question; its purchase option does not count.
-        overlays: own discounts: on both prices.
+        rows: with the columns of ``search.prices``, and those of ``overlays.apply`` if discounted.
+        search: the question; its purchase options and terms are ignored.
+        overlays: own discounts, applied to the on-demand prices too.
     """
     committed = rows.filter(pl.col("term_months") > 0, *REAL)
-    known: dict[str, float] = {}
+    shares: dict[str, float] = {}
     if committed.height:
         on_demand = _on_demand(dataset, committed, search, overlays)
         pairs = committed.join(on_demand, on=SAME, nulls_equal=True)
         components = _components(dataset, pairs)
-        known = dict(_shares(pairs, components))
+        shares = dict(_shares(pairs, components))
     ids = pl.DataFrame(
-        {"price_id": list(known), COLUMN: list(known.values())},
+        {"price_id": list(shares), COLUMN: list(shares.values())},
         schema={"price_id": pl.String, COLUMN: pl.Float64},
     )
     return rows.join(ids, on="price_id", how="left", maintain_order="left")
@@ -74,15 +74,15 @@ def with_break_even(
 def _on_demand(
     dataset: Tables, committed: pl.DataFrame, search: Search, overlays: "Overlays | None"
 ) -> pl.DataFrame:
-    """Return the on-demand prices of the machines, in columns whose names begin with on_demand."""
+    """Return the on-demand prices of the machines, in columns prefixed with ``on_demand``."""
     machines = committed.select("provider", "instance_type").unique().rows()
-    same_but_on_demand = replace(
+    on_demand = replace(
         search,
         machines=frozenset((provider, name) for provider, name in machines),
         purchase_options=frozenset({"on_demand"}),
         terms=frozenset(),
     )
-    listed = searching.prices(dataset, same_but_on_demand).filter(*REAL)
+    listed = searching.prices(dataset, on_demand).filter(*REAL)
     prices = apply.apply(listed, overlays) if overlays is not None else listed
     with_list = prices.with_columns(
         list_price="effective_hourly" if overlays is None else apply.LIST_PRICE
@@ -120,9 +120,9 @@ def _components(dataset: Tables, pairs: pl.DataFrame) -> Components:
 
 
 def _shares(pairs: pl.DataFrame, components: Components) -> Iterator[tuple[str, float]]:
-    """Compute the share of each commitment beside its on-demand price, with its price_id.
+    """Yield the price_id and share of each pair of commitment and on-demand price.
 
-    Own discounts are taken to lower each component of a price alike.
+    Own discounts are assumed to lower all components of a price by the same factor.
     """
     rules = gcp.read_discount_rules() if gcp.PROVIDER in pairs["provider"] else []
     for row in pairs.iter_rows(named=True):
@@ -131,75 +131,75 @@ def _shares(pairs: pl.DataFrame, components: Components) -> Iterator[tuple[str, 
             for part in components.get(row["price_id"], ())
             if part["purchase_option"] == "on_demand"
         }
-        of_list = row["effective_hourly"] / row.get(apply.LIST_PRICE, row["effective_hourly"])
-        fixed = row["effective_hourly"] - of_list * sum(metered.values(), Decimal(0))
+        discount = row["effective_hourly"] / row.get(apply.LIST_PRICE, row["effective_hourly"])
+        fixed = row["effective_hourly"] - discount * sum(metered.values(), Decimal(0))
         on_demand = {
             part["component"]: part["cost"] for part in components.get(row["on_demand_id"], ())
         }
-        share = _where_they_cost(_replaced(row, on_demand, metered, rules), fixed)
+        share = _share_at_cost(_replaced_costs(row, on_demand, metered, rules), fixed)
         if share is not None:
             yield row["price_id"], float(share)
 
 
-def _replaced(
+def _replaced_costs(
     row: Mapping[str, Any],
     on_demand: Mapping[str, Decimal],
     metered: Mapping[str, Decimal],
     rules: Sequence[DiscountRule],
 ) -> list[tuple[Decimal, Decimal]]:
-    """Return what the hours cost on demand that a commitment replaces, by the share of hours used.
+    """Return the on-demand cost that a commitment replaces, by the share of hours used.
 
-    Pairs of share and cost, spread over all hours; between two of the shares it grows evenly.
+    Pairs of share and cost per hour of the term; the cost is linear between two shares.
     """
     if row["provider"] != gcp.PROVIDER or not on_demand:
-        whole = row["on_demand"] - sum(metered.values(), Decimal(0))
-        return [(Decimal(0), Decimal(0)), (Decimal(1), whole)]
+        full = row["on_demand"] - sum(metered.values(), Decimal(0))
+        return [(Decimal(0), Decimal(0)), (Decimal(1), full)]
     replaced = {name: cost - metered.get(name, 0) for name, cost in on_demand.items()}
-    of_list = row["on_demand"] / row["on_demand_list"]
+    discount = row["on_demand"] / row["on_demand_list"]
     costs = gcp.sustained_use_costs(row["series"], replaced, rules)
-    return [(share, cost * of_list) for share, cost in costs]
+    return [(share, cost * discount) for share, cost in costs]
 
 
-def _where_they_cost(costs: Sequence[tuple[Decimal, Decimal]], amount: Decimal) -> Decimal | None:
+def _share_at_cost(costs: Sequence[tuple[Decimal, Decimal]], amount: Decimal) -> Decimal | None:
     """Find the share at which costs reach an amount; above 1 if they never do.
 
-    None where all hours cost nothing that the amount could be compared with.
+    None if the costs of all hours are 0.
     """
     for (share, cost), (next_share, next_cost) in pairwise(costs):
         if cost < next_cost and amount <= next_cost:
             return share + (amount - cost) * (next_share - share) / (next_cost - cost)
-    whole = costs[-1][1]
-    return amount / whole if whole > 0 else None
+    full = costs[-1][1]
+    return amount / full if full > 0 else None
 
 
 DAYS = 90
 MACHINE = ["provider", "region", "instance_type"]
 
 SAME_SPOT = [*MACHINE, "os", "software", "license_model", "tenancy", "currency"]
-"""What a spot price and the on-demand price beside it share."""
+"""Columns in which a spot price and the on-demand price to compare with must agree."""
 
 RANGE = ("hourly_low", "hourly_high")
 
 
 def spot_moves(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the spot prices of some machines over the DAYS before the release.
+    """Summarize the spot prices of machines over the DAYS before the release.
 
     Args:
         dataset: a release.
         rows: with the columns of MACHINE.
 
     Returns:
-        A row for each spot price that has been in the history for some of that time: price_id;
-        spot_days, for how many days it is known; spot_mean, weighted with time; spot_low and
-        spot_high; spot_volatility, the standard deviation over time by the mean; and
-        spot_below_on_demand, the share of the time in which it was below the on-demand price, null
-        without one. Of days of which only the mean is known, the mean is compared.
+        A row for each spot price in the history of that time: price_id; spot_days, the days on
+        which it is known; spot_mean, weighted by time; spot_low and spot_high; spot_volatility, the
+        standard deviation over time divided by the mean; spot_below_on_demand, the share of the
+        time below the on-demand price, null without one. If only the mean of a day is known, the
+        mean is compared.
     """
     types = set(rows["instance_type"])
     history = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
     columns = history.collect_schema().names()
     end = version_time(dataset.version)
-    own = (
+    intervals = (
         history.filter(pl.col("purchase_option").is_in(["spot", "on_demand"]))
         .join(rows.lazy().select(MACHINE).unique(), MACHINE, "semi")
         .select(
@@ -212,7 +212,9 @@ def spot_moves(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("start") < pl.col("stop"))
         .collect()
     )
-    spot = own.filter(purchase_option="spot").with_columns(weight=_seconds("start", "stop"))
+    spot = intervals.filter(purchase_option="spot").with_columns(
+        weight=_seconds(pl.col("start"), pl.col("stop"))
+    )
     price, weight = pl.col("price"), pl.col("weight")
     mean = (price * weight).sum() / weight.sum()
     moves = spot.group_by("price_id").agg(
@@ -222,11 +224,12 @@ def spot_moves(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
         spot_high=pl.col("hourly_high").max(),
         spot_volatility=((price - mean).pow(2) * weight).sum().truediv(weight.sum()).sqrt() / mean,
     )
-    return moves.join(_below(spot, own.filter(purchase_option="on_demand")), "price_id", "left")
+    on_demand = intervals.filter(purchase_option="on_demand")
+    return moves.join(_below(spot, on_demand), "price_id", "left")
 
 
 def spot_words(row: Mapping[str, Any]) -> str:
-    """Write how much a spot price moved: a row of ``spot_moves``."""
+    """Describe a row of ``spot_moves``."""
     share = row["spot_below_on_demand"]
     below = f", below on demand {share:.0%} of the time" if share is not None else ""
     return f"volatility {row['spot_volatility']:.0%}{below}"
@@ -246,6 +249,5 @@ def _below(spot: pl.DataFrame, on_demand: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seconds(start: pl.Expr | str, stop: pl.Expr | str) -> pl.Expr:
-    start, stop = (pl.col(one) if isinstance(one, str) else one for one in (start, stop))
+def _seconds(start: pl.Expr, stop: pl.Expr) -> pl.Expr:
     return (stop - start).dt.total_seconds().cast(pl.Float64)

@@ -1,4 +1,4 @@
-"""Compare machine types side by side: what they have, and what they cost at best."""
+"""Compare machine types side by side: specification and cheapest prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,10 +27,9 @@ SPECIFICATION = [
 ]
 
 SHEET = ["memory_bandwidth_gbs", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_dense_tflops"]
-"""Columns of the accelerator's sheet, of one device."""
+"""Columns of the accelerator's spec sheet, for one device."""
 
-SIZES = ["vcpus", "memory_gib"]
-"""What makes one machine with the same accelerators more like another."""
+SIZES = ["vcpus", "memory_gib"]  # decide between machines with the same accelerators
 
 PURCHASES = {
     "on_demand": pl.col("purchase_option") == "on_demand",
@@ -38,19 +37,19 @@ PURCHASES = {
     "commitment_1y": pl.col("term_months") == 12,
     "commitment_3y": pl.col("term_months") == 36,
 }
-"""Name of a purchase option: its prices. The cheapest of each is shown with its region."""
+"""Purchase options: the condition on their prices."""
 
 COMMITMENTS = [purchase for purchase in PURCHASES if purchase.startswith("commitment_")]
 
-OF_COMMITMENT = ["purchase_option", "commitment_plan", "payment_option", break_even.COLUMN]
-"""What a comparison says of a commitment beside its price and region."""
+COMMITMENT_COLUMNS = ["purchase_option", "commitment_plan", "payment_option", break_even.COLUMN]
+"""Columns of a commitment besides its price and region."""
 
 
 @dataclass(frozen=True)
 class MachineComparison:
-    """Machines side by side, one a row, and what to know about them.
+    """Machines side by side, one a row, and notes on them.
 
-    ``sheets``: providers with a price sheet, whose age the notes tell for all their prices.
+    ``sheets``: the providers with a price sheet. The notes state its age for all their prices.
     """
 
     rows: pl.DataFrame
@@ -67,23 +66,22 @@ def compare(
 ) -> MachineComparison:
     """Return one row for each machine: its specification and cheapest price by purchase option.
 
-    Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
-    of all, each with its region and whether it is stale. Null where the release has none. A
-    commitment has its plan too, and the share of hours from which it costs less than on demand in
-    its region.
-    ``Dataset.compare`` describes the arguments.
+    Prices are USD for an hour of Linux on shared hardware in the regions that ``options`` name, or
+    in any region. Each price has its region and whether it is stale; it is null if the release has
+    none. A commitment also has its plan, and the share of hours from which it costs less than on
+    demand in its region. ``Dataset.compare`` describes the arguments.
 
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
     vocabulary = ReleaseWords.of(dataset)
-    chosen, named = words.resolve_machines(vocabulary, names)
+    machines, notes = words.resolve_machines(vocabulary, names)
     search = request.request(vocabulary, **options)
-    found = of_search(dataset, chosen, search, equals=equals, overlays=overlays)
-    return replace(found, notes=(*named, *found.notes))
+    answer = run(dataset, machines, search, equals=equals, overlays=overlays)
+    return replace(answer, notes=(*notes, *answer.notes))
 
 
-def of_search(
+def run(
     dataset: "Release",
     machines: Sequence[NamedMachine],
     search: Search,
@@ -91,12 +89,12 @@ def of_search(
     equals: bool = False,
     overlays: "Overlays | None" = None,
 ) -> MachineComparison:
-    """Compare machines as ``compare`` does, by a search that was understood."""
+    """Compare machines as ``compare`` does, with a search instead of options."""
     others = nearest(dataset, machines[0], search) if equals and machines else []
     chosen = list(dict.fromkeys([*machines, *others]))
     if len(chosen) < 2 and equals and machines:
         raise HwpricesError(
-            f"no other cloud is known to have an equal of {machines[0].instance_type}",
+            f"no other cloud in this release has an equal of {machines[0].instance_type}",
             "Name the machines to compare it with.",
         )
     if len(chosen) < 2:
@@ -122,12 +120,12 @@ def of_search(
     shown = break_even.with_break_even(dataset, pl.concat(cheapest), search, overlays)
     for purchase, condition in PURCHASES.items():
         table = table.join(
-            _named(shown.filter(condition), purchase),
+            _prefixed(shown.filter(condition), purchase),
             on=["provider", "instance_type"],
             how="left",
             maintain_order="left",
         )
-    notes = [*answer.notes]  # with no prices, why
+    notes = [*answer.notes]  # without prices, the reason
     if prices.height:
         notes = [*answer.currencies, *offers.notes_of(dataset, search, prices, shown)]
     notes += providers_without_equal(dataset, table) if equals else []
@@ -135,7 +133,7 @@ def of_search(
 
 
 def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
-    """Return the specification of each machine, and the rates of its accelerator."""
+    """Return the specification of each machine, and the SHEET columns of its accelerator."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     rows = (
         searching.machine_types(dataset)
@@ -163,61 +161,62 @@ def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
-    """Return the columns of a comparison, named by the purchase option."""
+def _prefixed(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
+    """Return the columns of a comparison, with the purchase option in their names."""
     columns = ["usd_per_hour", "region", "stale", "price_id"]
     if purchase in COMMITMENTS:
-        columns += OF_COMMITMENT
+        columns += COMMITMENT_COLUMNS
     return prices.select(
         "provider", "instance_type", *(pl.col(name).alias(f"{purchase}_{name}") for name in columns)
     )
 
 
-LIKE_SIZE = (0.75, 3.0)
-"""Share of the vCPUs and of the memory of a machine that its equal has: hardly less, and not many
-times more. Sizes double, so that a complete list has a nearer one; a cloud of which the release has
-two machines in a place would otherwise answer 40 vCPUs with 2."""
+EQUAL_SIZE = (0.75, 3.0)
+"""Lowest and highest ratio of an equal's vCPUs and memory to those of the machine. Otherwise, a
+cloud with two machines in the release could have a 2-vCPU equal of a 40-vCPU machine."""
 
 
 def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[NamedMachine]:
-    """Find the machine of every other provider that is most like this one.
+    """Find the most similar machine of every other provider.
 
-    It has the same accelerators and as many (or none either) and the same instruction set. Of those
-    it has the nearest vCPUs and memory: the least |log2| of the ratio of vCPUs plus that of memory,
-    then the lowest price on demand, the smaller size, and the name. Without accelerators both sizes
-    are known and within LIKE_SIZE, burstable machines are equals of each other alone, and the price
-    decides only where a vendor says which are burstable: others sell shares of CPUs under names of
-    their own. Clouds that sell accelerators often state no instruction set, which counts as the
-    same, or no sizes: such a machine comes after those whose sizes are known. Only machines with a
-    known price of the system and the tenancy that ``search`` asks for are looked at, in any region.
+    Candidates have a known price in any region, with the system, software, license and tenancy of
+    ``search``, the same accelerators and number of accelerators, and the same instruction set.
+    Without accelerators, both sizes must be known and within EQUAL_SIZE, and burstable machines are
+    compared only with each other. With accelerators, a machine without a stated instruction set is
+    a candidate too.
+
+    The most similar candidate has the smallest sum of |log2(ratio)| of vCPUs and memory, then the
+    lowest on-demand price, the smaller size, and the first name. Unknown sizes come last. The price
+    of a machine without accelerators counts only if the vendor states whether it is burstable,
+    because others sell shares of CPUs under their own names.
 
     Raises:
-        HwpricesError: it has an accelerator, but no spec sheet says which.
+        HwpricesError: the machine has an accelerator that no spec sheet describes.
     """
     return nearest_of(comparable(dataset, search), machine)
 
 
 def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]:
-    """Find the same among the machine types that ``comparable`` gave.
+    """Find the most similar machines, as ``nearest`` does, among the rows of ``comparable``.
 
     Raises:
         HwpricesError: see ``nearest``.
     """
-    like = types.filter(provider=machine.provider, instance_type=machine.instance_type)
-    if like.is_empty():
+    rows = types.filter(provider=machine.provider, instance_type=machine.instance_type)
+    if rows.is_empty():
         return []
-    own = like.row(0, named=True)
-    if own["has_accelerator"] and own["accelerator_id"] is None:
+    row = rows.row(0, named=True)
+    if row["has_accelerator"] and row["accelerator_id"] is None:
         raise HwpricesError(
             f"no spec sheet says which accelerator {machine.instance_type} has",
             "Name the machines to compare it with, without --equals.",
         )
-    same_arch = pl.col("arch").eq_missing(own["arch"])
-    if own["has_accelerator"]:
-        same_arch |= pl.col("arch").is_null() | pl.lit(own["arch"] is None)
-    unknown = pl.sum_horizontal(~_known(name) for name in SIZES)
-    ratios = [_ratio(name, own[name]) for name in SIZES]
-    alike = pl.all_horizontal(ratio.is_between(*LIKE_SIZE).fill_null(False) for ratio in ratios)
+    same_arch = pl.col("arch").eq_missing(row["arch"])
+    if row["has_accelerator"]:
+        same_arch |= pl.col("arch").is_null() | pl.lit(row["arch"] is None)
+    unknown = pl.sum_horizontal(~_is_known(name) for name in SIZES)
+    ratios = [_ratio(name, row[name]) for name in SIZES]
+    alike = pl.all_horizontal(ratio.is_between(*EQUAL_SIZE).fill_null(False) for ratio in ratios)
     distance = pl.sum_horizontal(ratio.log(2).abs() for ratio in ratios).round(6)
     return [
         NamedMachine(provider, name)
@@ -225,16 +224,16 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
             "is_priced",
             same_arch,
             pl.col("provider") != machine.provider,
-            pl.col("has_accelerator") == own["has_accelerator"],
-            pl.col("accelerator_id").eq_missing(own["accelerator_id"]),
-            pl.col("accelerator_count").eq_missing(own["accelerator_count"]),
-            alike | pl.lit(own["has_accelerator"]),
-            (pl.col("burstable") == pl.lit(own["burstable"], pl.Boolean)).fill_null(value=True),
+            pl.col("has_accelerator") == row["has_accelerator"],
+            pl.col("accelerator_id").eq_missing(row["accelerator_id"]),
+            pl.col("accelerator_count").eq_missing(row["accelerator_count"]),
+            alike | pl.lit(row["has_accelerator"]),
+            (pl.col("burstable") == pl.lit(row["burstable"], pl.Boolean)).fill_null(value=True),
         )
         .with_columns(
             unknown=unknown,
             distance=distance,
-            price=pl.when(pl.col("burstable").is_not_null() | own["has_accelerator"]).then("price"),
+            price=pl.when(pl.col("burstable").is_not_null() | row["has_accelerator"]).then("price"),
         )
         .sort("provider", "unknown", "distance", "price", *SIZES, "instance_type", nulls_last=True)
         .unique("provider", keep="first", maintain_order=True)
@@ -244,9 +243,9 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
 
 
 def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
-    """Return what machine types are compared by, and whether they have a price (``is_priced``).
+    """Return a row for each machine type with the columns that ``nearest_of`` compares.
 
-    ``price`` is the lowest in USD an hour on demand.
+    ``is_priced``: it has a price. ``price``: its lowest on-demand price in USD per hour.
     """
     anywhere = Search(
         os=search.os,
@@ -277,18 +276,19 @@ def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
     )
 
 
-def _known(name: str) -> pl.Expr:
+def _is_known(name: str) -> pl.Expr:
     return (pl.col(name) > 0).fill_null(False)
 
 
-def _ratio(name: str, own: float | None) -> pl.Expr:
-    """Compute the ratio of a size to that of the machine; null where one is not known."""
-    return pl.when(_known(name)).then(pl.col(name) / pl.lit(own or None, pl.Float64))
+def _ratio(name: str, size: float | None) -> pl.Expr:
+    """Divide the column by the size of the machine; null if either is unknown."""
+    return pl.when(_is_known(name)).then(pl.col(name) / pl.lit(size or None, pl.Float64))
 
 
 def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[str]:
     """List the providers that have no equal of the machine."""
-    priced = [name for name, one in dataset.release.providers.items() if one.rows.get("prices")]
+    entries = dataset.release.providers.items()
+    priced = [name for name, entry in entries if entry.rows.get("prices")]
     others = [name for name in priced if name not in set(compared["provider"])]
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]

@@ -1,4 +1,4 @@
-"""What a release covers, what was refused, and why an answer has no rows."""
+"""Describe what a release covers, what was refused, and why an answer has no rows."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -71,13 +71,12 @@ def by_provider(regions: pl.DataFrame) -> pl.DataFrame:
 
 
 def columns(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
-    """Return one row for each column of each table: in how many rows it has a value.
+    """Count the values of each column of each table; an empty list is a value.
 
-    ``providers``: count the rows of these only, and leave out tables that name no provider. An
-    empty list is a value.
+    ``providers``: count only their rows, and leave out tables without a column ``provider``.
 
     Columns: table, column, rows, filled (rows with a value), share (of rows; null without rows),
-    providers (that have a value there; null where the table names none).
+    providers (with a value; null for tables without a column ``provider``).
     """
     tables = (_columns_of(name, dataset.scan(name), providers) for name in dataset.tables)
     share = pl.when(pl.col("rows") > 0).then(pl.col("filled") / pl.col("rows"))
@@ -118,8 +117,8 @@ def _columns_of(table: str, rows: pl.LazyFrame, providers: Collection[str]) -> p
 def quarantine(dataset: "Release") -> pl.DataFrame:
     """Group the refused rows: one row for each provider, table and reason.
 
-    Columns: provider, table, reason, rows (different ones), occurrences, regions, and the message
-    of one of them as an example.
+    Columns: provider, table, reason, rows (distinct), occurrences, regions, example (the message of
+    one row).
     """
     if "quarantine" not in dataset.tables:
         return pl.DataFrame(
@@ -149,9 +148,9 @@ def quarantine(dataset: "Release") -> pl.DataFrame:
 
 
 def new_words(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
-    """List the words that are not known yet: of each provider, those that cost most rows first.
+    """List the unknown words by provider, the words that cost most rows first.
 
-    ``providers``: of these only. The columns are those of the table new_words.
+    ``providers``: only their words. Columns as in the table new_words.
     """
     rows = dataset.scan("new_words")
     if providers:
@@ -166,7 +165,7 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many regions of a provider the release knows, and those that have a price."""
+    """The number of known regions of a provider, and its regions with prices."""
 
     provider: str
     known: int
@@ -174,7 +173,7 @@ class Coverage:
 
 
 def coverage_by_provider(dataset: Tables) -> dict[str, Coverage]:
-    """Count for each provider the regions known, and list those with prices."""
+    """Return the coverage of each provider."""
     priced = names_of(dataset).filter("priced").select("provider", "region").unique()
     regions = dataset.scan("regions").select("provider", "region").collect()
     providers = sorted({*priced["provider"], *regions["provider"]})
@@ -189,17 +188,17 @@ def coverage_by_provider(dataset: Tables) -> dict[str, Coverage]:
 
 
 def why_nothing(dataset: Tables, search: Search) -> list[str]:
-    """Describe in sentences why a search finds nothing, the surest reason first."""
+    """Explain in sentences why a search finds nothing, the most certain reason first."""
     machines = _machines(dataset, search)
     if machines.is_empty():
-        return ["No machine type in this release is like that.", *_without(dataset, search)]
+        return ["No machine type in this release matches.", *_without(dataset, search)]
     covered = coverage_by_provider(dataset)
-    regions = asked_regions(search, machines, covered)
+    regions = requested_regions(search, machines, covered)
     reason = why_not_sold(dataset, machines, regions, covered)
     if reason is not None:
         return [reason, *_without(dataset, search)]
     unsure = [*not_compared(dataset, search), *_not_known(dataset, search)]
-    sentences = unsure or [f"The release has no {_kind(search)}price of that."]
+    sentences = unsure or [f"The release has no such {_option_name(search)}price."]
     return [*sentences, *_without(dataset, search)]
 
 
@@ -212,17 +211,14 @@ def not_compared(dataset: Tables, search: Search) -> list[str]:
     ]
 
 
-def asked_regions(
+def requested_regions(
     search: Search, machines: pl.DataFrame, covered: dict[str, Coverage]
 ) -> set[tuple[str, str]]:
-    """Return the requested regions that belong to a provider of the machines.
-
-    Without a place these are all regions that have prices.
-    """
+    """Return the requested regions of the machines' providers; by default all with prices."""
     providers = set(machines["provider"])
-    anywhere = {(name, region) for name, entry in covered.items() for region in entry.priced}
-    asked = anywhere if search.regions is None else search.regions
-    return {(provider, region) for provider, region in asked if provider in providers}
+    priced = {(name, region) for name, entry in covered.items() for region in entry.priced}
+    regions = priced if search.regions is None else search.regions
+    return {(provider, region) for provider, region in regions if provider in providers}
 
 
 def why_not_sold(
@@ -231,18 +227,18 @@ def why_not_sold(
     regions: set[tuple[str, str]],
     covered: dict[str, Coverage],
 ) -> str | None:
-    """Distinguish what the release does not cover, and what the vendor does not sell.
+    """Explain whether the release does not cover machines, or the vendor does not sell them.
 
     Args:
         dataset: the release.
         machines: provider and instance_type.
-        regions: provider and region, of these providers.
-        covered: of which regions the release has prices.
+        regions: provider and region, of the machines' providers.
+        covered: result of ``coverage_by_provider``.
 
-    Returns None where the machines have a price of some kind in one of the regions.
+    Returns None if the machines have any price in one of the regions.
     """
     if not regions:
-        return "None of these machines' providers has a region there."
+        return "No provider of these machines has a region there."
     priced = {(p, r) for p, r in regions if r in covered[p].priced}
     providers = {provider for provider, _ in regions}
     if not priced:
@@ -272,10 +268,10 @@ def why_not_sold(
 
 
 def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:
-    """List the dedicated hosts whose price is the only one of a machine, as for AWS's Macs.
+    """List the dedicated hosts of machines that are sold only by the host, as AWS's Macs are.
 
-    A host is sold for a family: mac2 has mac2.metal. Columns: provider, region, instance_type and
-    host, which is the instance type of the host's prices.
+    A host is sold for a family: mac2.metal for mac2. Columns: provider, region, instance_type, host
+    (the instance type of the host's prices).
     """
     on = ["provider", "instance_type"]
     known = dataset.scan("prices").filter(pl.col("effective_hourly").is_not_null())
@@ -288,16 +284,16 @@ def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:
 
 
 def hosts_of(dataset: Tables, machine: NamedMachine) -> list[str]:
-    """List the dedicated hosts of a machine that has no price but its host's."""
-    one = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
-    hosts = sold_by_host(dataset, one).select(pl.col("host").unique().sort()).collect()
+    """List the dedicated hosts of a machine that is sold only by the host."""
+    frame = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
+    hosts = sold_by_host(dataset, frame).select(pl.col("host").unique().sort()).collect()
     return hosts["host"].to_list()
 
 
 def _by_host_only(names: str, hosts: pl.DataFrame) -> str:
     host = sorted(hosts["host"].unique())
     regions = _listed(sorted(hosts["region"].unique()))
-    return f"{names}: sold as a whole dedicated host, {_listed(host)}, in {regions}."
+    return f"{names}: sold only as a dedicated host, {_listed(host)}, in {regions}."
 
 
 def _offered_without_price(
@@ -323,8 +319,8 @@ def extent(covered: dict[str, Coverage], providers: set[str]) -> str:
 
 
 def _machines(dataset: Tables, search: Search) -> pl.DataFrame:
-    """Return provider and instance type of the machines that the search asks for."""
-    conditions = searching.of_machines(search)
+    """Return provider and instance type of the machines of a search."""
+    conditions = searching.machine_conditions(search)
     if search.providers:
         conditions.append(pl.col("provider").is_in(sorted(search.providers)))
     if search.machines is not None:
@@ -338,7 +334,7 @@ def _machines(dataset: Tables, search: Search) -> pl.DataFrame:
 
 
 def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
-    """Count the prices that the search asks for but that are not known, with the reasons."""
+    """Count the unknown prices of a search, with the reasons."""
     rows = searching.prices(dataset, search).filter(pl.col("effective_hourly").is_null())
     reasons = rows.group_by("price_reason").len().sort("len", descending=True).collect()
     if reasons.height:
@@ -366,16 +362,16 @@ WIDENED = {
     "tenancy": "tenancy",
     "in_stock": "stock",
 }
-"""Part of a search: its name in "without the place: 2 offers"."""
+"""Fields of a search: the name of each in "Without the place: 2 offers"."""
 
 
 def _without(dataset: Tables, search: Search) -> Iterator[str]:
-    """List what a search without each of its parts would find, if it finds anything."""
+    """State what the search would find without each of its conditions."""
     default = Search()
     if sum(map(bool, (search.purchase_options, search.terms, search.payments))) > 1:
         none: frozenset[Any] = frozenset()
-        any_way = replace(search, purchase_options=none, terms=none, payments=none)
-        yield from _wider(dataset, any_way, "term, payment and purchase option")
+        any_purchase = replace(search, purchase_options=none, terms=none, payments=none)
+        yield from _wider(dataset, any_purchase, "term, payment and purchase option")
     if sum(getattr(search, name) != getattr(default, name) for name in SYSTEM) > 1:
         any_system = replace(search, **{name: getattr(EVERY_WAY, name) for name in SYSTEM})
         yield from _wider(dataset, any_system, "system, software, license and tenancy")
@@ -402,18 +398,18 @@ def _wider(dataset: Tables, search: Search, without: str) -> Iterator[str]:
         yield f"Without {without}: {counted(count, 'offer')}{cheapest} ({named})."
 
 
-def _kind(search: Search) -> str:
-    """Return the requested purchase option, if there is exactly one."""
+def _option_name(search: Search) -> str:
+    """Write the requested purchase option and a blank; empty unless there is exactly one."""
     (option,) = search.purchase_options if len(search.purchase_options) == 1 else ("",)
     return f"{option.replace('_', ' ')} " if option else ""
 
 
 def unstated(dataset: Tables, search: Search) -> int:
-    """Count the offers that fit but for the place, which their vendor does not state."""
+    """Count the offers that match except that their vendor does not state the place."""
     if search.regions is None or len(search.regions) == 1:
         return 0
-    nowhere = pl.col("country").is_null() & pl.col("continent").is_null()
-    regions = dataset.scan("regions").filter(nowhere).select("provider", "region").collect()
+    is_unstated = pl.col("country").is_null() & pl.col("continent").is_null()
+    regions = dataset.scan("regions").filter(is_unstated).select("provider", "region").collect()
     pairs = frozenset(regions.iter_rows()) - search.regions
     found = searching.find(dataset, replace(search, regions=frozenset(pairs)))
     return int(found.select(pl.len()).collect().item()) if pairs else 0

@@ -1,4 +1,4 @@
-"""Answer about one machine type: what it has, its price by option and region, and in SageMaker."""
+"""Answer about one machine type: its specification, its prices, and its prices in SageMaker."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from hwprices.read.find.break_even import spot_moves
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options, read
-from hwprices.read.find.search import Search, of_prices
+from hwprices.read.find.search import Search, price_conditions
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release import wording
@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MachineAnswer:
-    """A machine type with its specification (None if the release has none) and its prices.
+    """A machine type with its specification and its prices.
 
-    ``is_sheet``: they are those of a price sheet, whose age the notes tell. ``managed``: what it
-    costs in SageMaker, as ``managed_prices`` returns it. ``billing``: rows of billing_terms
-    for the purchase options of its prices; none where they are not known. ``of_system``: whether
-    the question names a system, software, license or tenancy.
+    Attributes:
+        machine: the machine type.
+        specification: its row of ``search.machine_types``; None if the release has none.
+        rows: its prices.
+        notes: sentences on the prices.
+        is_sheet: the prices are from a price sheet; the notes state its age.
+        managed: its prices in SageMaker, as ``managed_prices`` returns them.
+        billing: the rows of billing_terms for the purchase options of its prices, if known.
+        names_system: the question names a system, software, license or tenancy.
     """
 
     machine: names.NamedMachine
@@ -43,7 +48,7 @@ class MachineAnswer:
     is_sheet: bool = False
     managed: pl.DataFrame = field(default_factory=pl.DataFrame)
     billing: pl.DataFrame = field(default_factory=pl.DataFrame)
-    of_system: bool = False
+    names_system: bool = False
 
 
 def answer(
@@ -54,60 +59,69 @@ def answer(
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
 ) -> MachineAnswer:
-    """Return every price of a machine type, the cheapest first; ``text``: which, in words.
+    """Return every price of a machine type, the cheapest first.
 
-    Those that are not known and those flagged as placeholders come last. ``break_even_utilisation``
-    is the share of hours from which a commitment costs less than on demand in the same place.
-    Spot prices have MOVES, of the last 90 days.
+    Unknown prices and placeholders come last. ``break_even_utilisation`` is the share of hours from
+    which a commitment costs less than on demand in the same place. Spot prices have MOVES, of the
+    last 90 days.
 
-    ``options`` are those of ``Options``. Without ``os``, ``license`` or ``tenancy`` all of
-    them are given.
+    Args:
+        dataset: the release.
+        name: a machine type.
+        text: which prices, in words.
+        overlays: own discounts.
+        options: those of ``Options``. Without ``os``, ``license`` or ``tenancy``, all of them.
 
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
     """
     names = ReleaseWords.of(dataset)
-    given = read(options)
-    providers = request.providers(names, given.pop("provider", None))
-    search = request.request(names, text, searching.EVERY_WAY, **given)
-    (machine,), named = words.resolve_machines(names, [name], providers or search.providers)
-    if text and (search.machines is not None or searching.asks_of_machines(search)):
+    values = read(options)
+    providers = request.providers(names, values.pop("provider", None))
+    search = request.request(names, text, searching.EVERY_WAY, **values)
+    (machine,), notes = words.resolve_machines(names, [name], providers or search.providers)
+    if text and (search.machines is not None or searching.restricts_machines(search)):
         raise HwpricesError(
-            f"price shows one machine type: {name}, and {text!r} asks for another",
+            f"price shows one machine type: {name}, but {text!r} names another",
             f"Write: hwprices compare {quote(name)} {quote(text)}.",
         )
     if overlays is not None:
         warn_unmatched(dataset, overlays, names)
-    found = of_search(dataset, machine, search, overlays)
+    found = run(dataset, machine, search, overlays)
     anything = searching.EVERY_WAY
-    of_system = any(getattr(search, n) != getattr(anything, n) for n in searching.SYSTEM)
-    return replace(found, notes=(*named, *found.notes), of_system=of_system)
+    names_system = any(getattr(search, n) != getattr(anything, n) for n in searching.SYSTEM)
+    return replace(found, notes=(*notes, *found.notes), names_system=names_system)
 
 
-def of_search(
+def run(
     dataset: Release,
     machine: names.NamedMachine,
     search: Search,
     overlays: "Overlays | None" = None,
 ) -> MachineAnswer:
-    """Answer a search that was understood, about one machine type."""
+    """Answer about a machine type and the prices of a search."""
     only = frozenset({(machine.provider, machine.instance_type)})
     search = replace(search, machines=only, providers=frozenset({machine.provider}))
     rows = _rows(dataset, search, overlays)
     hosts = covers.hosts_of(dataset, machine) if rows.is_empty() else []
     if hosts:
-        of_hosts = frozenset((machine.provider, host) for host in hosts)
-        rows = _rows(dataset, replace(search, machines=of_hosts), overlays)
-    empty = rows.is_empty()
-    name = machine.instance_type
-    of_whole_hosts = (f"{name} is sold as a whole dedicated host, {h}: its prices." for h in hosts)
-    of_rows = (*of_whole_hosts, *_placeholder_note(rows), *age_notes(dataset, rows))
-    notes = _notes(dataset, machine, search) if empty else of_rows
-    is_sheet = machine.provider in wording.sheets(dataset)
-    has = specification(dataset, machine)
-    managed = managed_prices(dataset, machine, rows)
-    billing = _billing(dataset, rows)
-    return MachineAnswer(machine, has, rows, notes, is_sheet, managed, billing)
+        host_types = frozenset((machine.provider, host) for host in hosts)
+        rows = _rows(dataset, replace(search, machines=host_types), overlays)
+    if rows.is_empty():
+        notes = _why_nothing(dataset, machine, search)
+    else:
+        name = machine.instance_type
+        host_notes = (f"{name} is sold only as a dedicated host, {h}: its prices." for h in hosts)
+        notes = (*host_notes, *_placeholder_note(rows), *age_notes(dataset, rows))
+    return MachineAnswer(
+        machine,
+        specification(dataset, machine),
+        rows,
+        notes,
+        is_sheet=machine.provider in wording.sheets(dataset),
+        managed=managed_prices(dataset, machine, rows),
+        billing=_billing(dataset, rows),
+    )
 
 
 def _billing(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
@@ -137,20 +151,20 @@ def _rows(dataset: Release, search: Search, overlays: "Overlays | None") -> pl.D
 
 
 MOVES = ("spot_days", "spot_volatility", "spot_below_on_demand")
-"""Columns of ``spot_moves`` that prices have, null but for spot."""
+"""Columns of ``spot_moves``, null for other purchase options."""
 
 
-def _notes(dataset: Release, machine: names.NamedMachine, search: Search) -> tuple[str, ...]:
+def _why_nothing(dataset: Release, machine: names.NamedMachine, search: Search) -> tuple[str, ...]:
     sentences = covers.why_nothing(dataset, search)
-    known = names_of(dataset).filter("priced", instance_type=machine.instance_type)
-    regions = known["region"].unique().sort().to_list()
+    priced = names_of(dataset).filter("priced", instance_type=machine.instance_type)
+    regions = priced["region"].unique().sort().to_list()
     if regions:
         sentences.append(f"It has prices in {', '.join(regions[: covers.MAX_NAMED])}.")
     return tuple(sentences)
 
 
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Describe how many prices are left out because they are not offers."""
+    """Count the prices that are left out as placeholders."""
     count = rows.filter(IS_PLACEHOLDER).height
     if not count:
         return ()
@@ -158,7 +172,7 @@ def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
 
 
 def specification(dataset: Release, machine: names.NamedMachine) -> dict[str, Any] | None:
-    """Return the row of ``search.machine_types``; None where the release has a price and no row."""
+    """Return the row of ``search.machine_types``; None if the release has only a price."""
     rows = (
         searching.machine_types(dataset)
         .filter(provider=machine.provider, instance_type=machine.instance_type)
@@ -168,18 +182,18 @@ def specification(dataset: Release, machine: names.NamedMachine) -> dict[str, An
 
 
 def real_prices(rows: pl.DataFrame) -> pl.DataFrame:
-    """Select the prices that are known and are not placeholders."""
+    """Select the known prices that are not placeholders."""
     return rows.filter(*REAL)
 
 
 def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the real prices of a machine over its regions: one row for each purchase option.
+    """Summarize the real prices of a machine: one row for each purchase option.
 
-    Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
-    in the row's currency, ``region``, ``price_id``, ``flags``, ``upfront`` and
-    ``break_even_utilisation`` and MOVES of the lowest, ``saving`` of the lowest against on demand
-    in its region (null without one), ``prices`` (how many), how many of them are ``stale``, and
-    when the oldest of those was seen.
+    Columns: PURCHASE_KEY; ``regions`` and ``prices`` (how many); ``lowest`` and ``highest``
+    effective hourly price in the row's currency; ``region``, ``price_id``, ``flags``, ``upfront``,
+    ``break_even_utilisation`` and MOVES of the lowest price; ``saving`` of the lowest price against
+    on demand in its region (null without one); ``stale`` (how many) and ``stale_since`` (when the
+    oldest stale price was seen).
     """
     known = real_prices(rows).sort("effective_hourly", "region", "price_id")
     return (
@@ -206,7 +220,7 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 SAME_SYSTEM = ("currency", "os", "software", "license_model", "tenancy")
-"""What a commitment and an on-demand price must share to be compared."""
+"""Columns in which a commitment and the on-demand price to compare with must agree."""
 
 
 def _on_demand(known: pl.DataFrame) -> pl.DataFrame:
@@ -216,13 +230,13 @@ def _on_demand(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_region(rows: pl.DataFrame) -> pl.DataFrame:
-    """Lay the real prices out as a matrix: a row for each region, a column for each option.
+    """Return the real prices as a matrix: a row for each region, a column for each option.
 
-    The columns are named like ``linux on_demand`` or ``windows reserved 3y``; a cell is the lowest
-    price where several zones, plans or payments share it. Prices of dedicated machines and with
-    other software are left out.
+    Columns have names like ``linux on_demand`` or ``windows reserved 3y``. A cell is the lowest
+    price of all zones, plans and payments. Prices of dedicated machines and of extra software are
+    left out.
     """
-    plain = real_prices(rows).filter(searching.of_prices(Search(os=searching.ANY)))
+    plain = real_prices(rows).filter(searching.price_conditions(Search(os=searching.ANY)))
     if plain.is_empty():
         return pl.DataFrame(schema={"region": pl.String})
     years = pl.when(pl.col("term_months") > 0).then(pl.format(" {}y", pl.col("term_months") // 12))
@@ -244,7 +258,7 @@ def require_prices(answer: MachineAnswer) -> pl.DataFrame:
     """Return the rows of an answer.
 
     Raises:
-        HwpricesError: there is none; the line says why.
+        HwpricesError: there are none; the message states why.
     """
     if answer.rows.is_empty():
         raise HwpricesError(f"no price of {answer.machine.instance_type}", " ".join(answer.notes))
@@ -262,14 +276,14 @@ USES = {
     "Processing": "processing",
     "Notebk": "notebook",
 }
-"""What SageMaker's usage types name, in the words of its price page; others keep AWS's word.
+"""SageMaker's usage types in the words of its price page; others keep AWS's word.
 https://aws.amazon.com/sagemaker/ai/pricing/"""
 
 
 def managed_prices(
     dataset: Release, machine: names.NamedMachine, prices: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return what a machine costs by the hour in SageMaker, beside on demand in the same region.
+    """Return the hourly prices of a machine in SageMaker, compared with on demand in the region.
 
     Args:
         dataset: a release.
@@ -278,9 +292,9 @@ def managed_prices(
 
     Returns:
         ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,
-        ``currency``, ``factor`` (against plain Linux on demand in the region; null without a price
-        there) and ``sku_price_id``, by use, currency and price. No rows where AWS lists none, and
-        in releases before 2026-12, which have no services.
+        ``currency``, ``factor`` (of plain Linux on demand in the region; null without a price
+        there) and ``sku_price_id``, sorted by use, currency and price. No rows if AWS lists none,
+        and in releases before 2026-12, which have no services.
     """
     if machine.provider != "aws" or "component_prices" not in dataset.tables:
         return pl.DataFrame(schema={"use": pl.String})
@@ -293,7 +307,7 @@ def managed_prices(
     listed = (
         components.filter(**of_machine).with_columns(use=use).filter(pl.col("use").is_not_null())
     )
-    plain = prices.filter(*REAL, of_prices(Search()), purchase_option="on_demand")
+    plain = prices.filter(*REAL, price_conditions(Search()), purchase_option="on_demand")
     on_demand = plain.group_by("region", "currency").agg(pl.col("effective_hourly").min())
     joined = listed.collect().join(on_demand, on=["region", "currency"], how="left")
     factor = pl.col("hourly").cast(float) / pl.col("effective_hourly").cast(float)

@@ -1,7 +1,8 @@
-"""Find the machine type, or the regions, that a name means, and the words of one release.
+"""Find machine types and regions by name, and list the names of a release.
 
-``countries.csv`` has the codes and English names of countries, with the short forms in use:
-https://www.iso.org/obp/ui/#search (ISO 3166-1). One that is missing is understood by its code.
+``countries.csv`` has the codes, English names and short forms of countries:
+https://www.iso.org/obp/ui/#search (ISO 3166-1). A country that is missing there can be named by its
+code.
 """
 
 import csv
@@ -39,7 +40,7 @@ class NamedMachine:
 
     @cached_property
     def normal_name(self) -> str:
-        """The name as ``normal`` spells it: each word of a question asks for those of all types."""
+        """The name as ``normal`` spells it; cached, because each word of a question needs it."""
         return normal(self.instance_type)
 
     @cached_property
@@ -81,7 +82,7 @@ def prefixes(choices: Iterable[NamedMachine]) -> dict[str, str]:
 
 
 def find_machines(choices: list[NamedMachine], name: str) -> list[NamedMachine]:
-    """Find the machine types of that name; several where providers share it, none if unknown."""
+    """Find the machine types of a name; several providers may share it."""
     exact = [machine for machine in choices if machine.instance_type == name]
     if exact:
         return exact
@@ -106,10 +107,10 @@ def _spellings(machine: NamedMachine, shared: dict[str, str], squeeze: bool) -> 
     return {text.replace("_", "") if squeeze else text for text in (full, short)}
 
 
-def of_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
-    """Find the machine types whose name begins with that word: "p5" has p5.48xlarge, not p5en.
+def find_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
+    """Find the machine types of a family: "p5" matches p5.48xlarge, but not p5en.48xlarge.
 
-    "nd h100 v5" has Standard_ND96isr_H100_v5: Azure writes sizes and features behind the letters.
+    "nd h100 v5" matches Standard_ND96isr_H100_v5: Azure writes size and features after the letters.
     """
     candidates = list(choices)
     shared = prefixes(candidates)
@@ -127,22 +128,22 @@ def of_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
 
 
 def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> NamedMachine:
-    """Return the one machine type of that name, before which its provider may stand.
+    """Return the machine type of a name, which may begin with the provider.
 
-    ``providers``: the only ones that are looked through; empty for all.
+    ``providers``: search only these; empty for all.
 
     Raises:
-        HwpricesError: see ``one_of``.
+        HwpricesError: see ``find_one``.
     """
     choices = [m for m in machines(dataset) if not providers or m.provider in providers]
-    return one_of(choices, name)
+    return find_one(choices, name)
 
 
-def one_of(choices: list[NamedMachine], name: str) -> NamedMachine:
-    """Return the one machine type of that name among those, before which its provider may stand.
+def find_one(choices: list[NamedMachine], name: str) -> NamedMachine:
+    """Return the machine type of a name, which may begin with the provider.
 
     Raises:
-        HwpricesError: none has the name (the line names near ones), or those of several providers
+        HwpricesError: no machine type has the name (the message suggests similar ones), or several
             do.
     """
     matches = find_machines(choices, name) or _after_provider(choices, name)
@@ -160,13 +161,13 @@ def one_of(choices: list[NamedMachine], name: str) -> NamedMachine:
 
 
 def _after_provider(choices: Iterable[NamedMachine], name: str) -> list[NamedMachine]:
-    """Find the machine types of a name with a provider before it: "nebius NVIDIA HGX H100"."""
-    provider, _, own_name = name.strip().partition(" ")
-    return find_machines([m for m in choices if m.provider == provider.lower()], own_name)
+    """Find the machine types of a name that begins with the provider: "nebius NVIDIA HGX H100"."""
+    provider, _, instance_type = name.strip().partition(" ")
+    return find_machines([m for m in choices if m.provider == provider.lower()], instance_type)
 
 
 def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
-    """Write the remedy for an unknown name: near names, or where to look."""
+    """Write the remedy for an unknown name: similar names, or where to look."""
     candidates = list(choices)
     shared = prefixes(candidates)
     by_spelling: dict[str, str] = {}
@@ -175,7 +176,7 @@ def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
             by_spelling.setdefault(spelling, machine.instance_type)
     close = difflib.get_close_matches(normal(name), by_spelling, n=MAX_SUGGESTIONS, cutoff=0.7)
     names = list(dict.fromkeys(by_spelling[spelling] for spelling in close))
-    family = of_family(candidates, re.split(r"[._-]", name)[0])
+    family = find_family(candidates, re.split(r"[._-]", name)[0])
     names += [machine.instance_type for machine in family if machine.instance_type not in names]
     if names:
         return f"Did you mean {', '.join(names[:MAX_SUGGESTIONS])}?"
@@ -189,18 +190,18 @@ with Path(__file__).with_name("countries.csv").open(encoding="utf-8", newline=""
     CODES = {
         name: row["code"] for row in csv.DictReader(_file) for name in row["names"].split("; ")
     }
-"""Name of a country in lower case: its ISO code."""
+"""ISO codes by the names of countries in lower case."""
 
 SHORT_CONTINENTS = {"eu": "europe"}
-"""Short names that people use for a continent. Others (na, sa, af) are codes of countries too."""
+"""Short names of continents. Others (na, sa, af) are also codes of countries."""
 
 _PARTS = re.compile(r"north|south|east|west|central|[a-z]+?(?=north|south|east|west|central|\d|$)")
 
 ABBREVIATIONS = {"eu": "europe", "ap": "asia"}
-"""Words that vendors shorten in the names of their regions: eu-west-1, europe-west4."""
+"""Abbreviations in the names of regions: eu-west-1, europe-west4."""
 
 SPECIAL_KINDS = ("gov", "china", "sovereign")
-"""Kinds of regions that a direction such as us-east does not mean, because few may use them."""
+"""Kinds of regions that a direction such as us-east excludes, because few users have access."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ class NamedPlace:
 
     @cached_property
     def normal_region(self) -> str:
-        """The region as ``normal`` spells it; each word of a question is compared with it."""
+        """The region as ``normal`` spells it; cached, because each word of a question needs it."""
         return normal(self.region)
 
 
@@ -227,11 +228,11 @@ def places(dataset: Tables) -> list[NamedPlace]:
     return [NamedPlace(*row) for row in rows.iter_rows()]
 
 
-def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
+def regions_by_name(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by name, by the beginning of a name, or by direction.
 
-    "us-east-1" is that region, and so is "us east 1". "us-east" and "us east" are every region in
-    the east of the US, however its vendor spells it: us-east-1, us-east4, eastus2, us-east.
+    "us-east-1" and "us east 1" are one region. "us-east" and "us east" are every region in the east
+    of the US: a region named us-east, and us-east-1, us-east4, eastus2.
     """
     choices = list(all_places)
     text = word.lower()
@@ -266,22 +267,22 @@ def direction(region: str) -> tuple[tuple[str, ...], str]:
 
 
 def continent_code(word: str) -> str | None:
-    """Return the code of a continent by its name: "Europe", "north america"; None for none."""
+    """Return the code of a continent by its name, "Europe" or "north america", or None."""
     text = word.lower().replace(" ", "_").replace("-", "_")
     text = SHORT_CONTINENTS.get(text, text)
     return text if text in CONTINENTS else None
 
 
 def country_code(word: str, known: Iterable[str]) -> str | None:
-    """Return the ISO code of a country by its name or code; None for none.
+    """Return the ISO code of a country by its name or code, or None.
 
-    Codes that no region has are not understood: "is" and "no" are words as well.
+    A code counts only if a region has it, because "is" and "no" are also words.
     """
     code = CODES.get(word.lower().replace("-", " "), word.upper())
     return code if code in set(known) or word.lower() in CODES else None
 
 
-def by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
+def regions_by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by a word of their display name: "frankfurt", "virginia"."""
     text = re.escape(word.lower())
     whole_word = re.compile(rf"(?<![a-z]){text}(?![a-z])")
@@ -289,14 +290,14 @@ def by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
 
 
 PART_OF = r" \(one .*\)"
-"""In the name of a GPU that shares a card, "(one GPU of two)": nobody asks for it by that."""
+"""Remark in the name of a GPU that shares a card, "(one GPU of two)", to ignore in searches."""
 
 
 class ReleaseWords:
-    """What the words of a question may mean in one release.
+    """The names in a release that the words of a question may mean.
 
-    Names of a kind are read from its tables when a word may be one: "8xH100" alone needs those of
-    accelerators only, which saves two thirds of the reading.
+    Each kind of name is read when it is first needed: "8xH100" needs only accelerators, a third of
+    all reading.
     """
 
     def __init__(
@@ -305,9 +306,9 @@ class ReleaseWords:
         titles: Mapping[str, str] | None = None,
         markets: Mapping[str, str] | None = None,
     ) -> None:
-        """Take a release. ``titles``: the providers' display names; ``markets``: of markets only.
+        """Take a release, and the display names of its providers and of its markets.
 
-        A market has rows of market_quantiles, and no machine types or prices.
+        A market has rows of market_quantiles, but no machine types or prices.
         """
         self._dataset = dataset
         self._titles = titles or {}
@@ -315,10 +316,7 @@ class ReleaseWords:
 
     @classmethod
     def of(cls, dataset: "Release", tables: Tables | None = None) -> "ReleaseWords":
-        """Take a release with its providers' display names.
-
-        ``tables``: those to read in place of its own.
-        """
+        """Take a release with its display names. ``tables``: read these instead of its own."""
         entries = dataset.release.providers.items()
         titles = {name: entry.title for name, entry in entries}
         markets = {name: entry.title for name, entry in entries if "market_quantiles" in entry.rows}
@@ -336,7 +334,7 @@ class ReleaseWords:
 
     @cached_property
     def accelerators(self) -> Mapping[str, str]:
-        """Accelerator id: its name. Those that a machine of the release has."""
+        """Maker and name by the id of each accelerator that a machine of the release has."""
         ids = self._accelerators_of_types["accelerator_id"].drop_nulls().unique().sort()
         sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
         sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
@@ -349,13 +347,13 @@ class ReleaseWords:
 
     @cached_property
     def providers(self) -> Mapping[str, str]:
-        """Provider: its display name. Those that have a machine type."""
+        """The display names of the providers that have a machine type."""
         names = dict.fromkeys(machine.provider for machine in self.machines)
         return {name: self._titles.get(name) or name for name in names}
 
     @cached_property
     def unknown(self) -> Mapping[tuple[str, str], str]:
-        """Machines with an accelerator that has no id: the vendor's name of it."""
+        """The vendor's names of accelerators without an id, by machine."""
         unknown = self._accelerators_of_types.filter(
             pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
         ).select("provider", "instance_type", "vendor_name")
@@ -363,7 +361,7 @@ class ReleaseWords:
 
     @cached_property
     def cpus(self) -> Mapping[tuple[str, str], str]:
-        """Machine: maker, id and microarchitecture of its CPU, those that its vendor promises."""
+        """Maker, id and microarchitecture of the CPU that the vendor promises, by machine."""
         key = ["provider", "instance_type"]
         columns = [*key, "family", "series", "cpu_vendor", "cpu_models"]
         types = self._dataset.scan("instance_types").select(columns).collect()
@@ -371,7 +369,7 @@ class ReleaseWords:
         for column in ("cpu_id", "microarchitecture"):
             types = types.join(machine_cpus(types, sheet, families, column), key, "left")
         only = pl.when(pl.col("cpu_models").list.len() == 1).then(pl.col("cpu_models").list.first())
-        maker = pl.when(pl.col("cpu_id").is_null()).then("cpu_vendor")  # else the id begins with it
+        maker = pl.when(pl.col("cpu_id").is_null()).then("cpu_vendor")  # an id begins with it
         texts = [maker, "cpu_id", only, "microarchitecture"]
         rows = types.select(*key, pl.concat_str(texts, separator=" ", ignore_nulls=True))
         return {(provider, name): text for provider, name, text in rows.iter_rows()}
@@ -379,7 +377,7 @@ class ReleaseWords:
     def kinds_of(
         self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]
     ) -> set[str]:
-        """Return the kinds of accelerators, by their ids and by the machines that have them."""
+        """Return the kinds of accelerators with these ids, or in these machines."""
         named = pl.col("accelerator_id").is_in(sorted(accelerators)).fill_null(False)
         rows = self._accelerators_of_types.filter(named | pairs("instance_type", machines))
         return set(rows["accelerator_kind"])

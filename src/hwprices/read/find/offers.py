@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 FIRST = ("instance_type", "region", "purchase_option", "effective_hourly", "currency")
-"""What a frame of prices shows first: polars prints the first four columns and the last four."""
+"""First columns of a frame of prices, because polars prints the first four and the last four."""
 
 COLUMNS = [
     *FIRST,
@@ -48,11 +48,11 @@ LEADING = (
     *("on_demand_hourly", "currency", "local_disk_gib", "network_gbps_max"),
     *("gco2e_per_hour", "flags", "observed_at"),
 )
-"""The 25 columns of offers that most people need. The others come behind them."""
+"""The 25 most used columns of offers, which come first."""
 
 
 def leading(offers: pl.LazyFrame, *, few: bool = False) -> pl.LazyFrame:
-    """Move the columns of ``LEADING`` to the front; ``few``: leave the others out."""
+    """Move the columns of LEADING to the front; with ``few`` leave out the others."""
     first = cs.by_name(*LEADING, require_all=False)
     return offers.select(first) if few else offers.select(first, ~first)
 
@@ -63,10 +63,10 @@ OVERLAY_COLUMNS = ["list_effective_hourly", "overlay"]
 
 @dataclass(frozen=True)
 class OfferAnswer:
-    """The offers found, sorted; what to know about them; and the search as it was understood.
+    """The sorted offers, notes on them, and the search as it was understood.
 
-    ``sheets``: providers with a price sheet, whose age the notes tell for all their rows.
-    ``currencies``: the first of the notes, about prices in currencies without a rate.
+    ``sheets``: the providers with a price sheet. The notes state its age for all their rows.
+    ``currencies``: the first of the notes: prices in currencies without a rate.
     """
 
     rows: pl.DataFrame
@@ -104,7 +104,7 @@ def run(
     overlays: "Overlays | None" = None,
     shown: int | None = None,
 ) -> OfferAnswer:
-    """Answer a search that was understood. Notes tell the age of the first ``shown``, or of all."""
+    """Find the offers of a search. Notes state the age of the first ``shown`` rows, or of all."""
     listed = searching.prices(dataset, search).filter(*REAL)
     columns = COLUMNS
     if overlays is not None:
@@ -130,20 +130,20 @@ def run(
 def notes_of(
     dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
-    """Explain why there is nothing, and which rows are old."""
-    elsewhere = covers.unstated(dataset, search)
-    nowhere = [f"+ {counted(elsewhere, 'offer')} whose location is not stated"] if elsewhere else []
+    """Explain why there are no rows, what may be missing, and which rows are old."""
+    unstated = covers.unstated(dataset, search)
+    missing = [f"+ {counted(unstated, 'offer')} whose location is not stated"] if unstated else []
     if search.in_stock:
         stating = dataset.scan("stock").select(pl.col("provider").unique().sort()).collect()
         only = f"Only {', '.join(stating['provider'])} state their stock."
-        nowhere.append(only if stating.height else "No cloud in this release states its stock.")
+        missing.append(only if stating.height else "No cloud in this release states its stock.")
     if rows.is_empty():
-        return [*covers.why_nothing(dataset, search), *nowhere]
-    return [*nowhere, *age_notes(dataset, shown)]
+        return [*covers.why_nothing(dataset, search), *missing]
+    return [*missing, *age_notes(dataset, shown)]
 
 
 def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tuple[str, ...]:
-    """Count the rows that are not ranked, or left out, because they have no price in USD."""
+    """Count the rows that are not ranked or are left out because they have no price in USD."""
     if rows.is_empty():
         return ()
     other = rows.filter(pl.col("usd_per_hour").is_null())

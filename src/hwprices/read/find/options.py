@@ -1,12 +1,12 @@
-"""The options of a question: their one declaration, and the check of what was given.
+"""Declare the options of a question, and check their values.
 
-Type checkers and editors read it from the methods of ``Dataset``, which take
-``**options: Unpack[Options]``; the command line makes its options of it (``cli.filters``), and
-``request`` reads the values. A figure of a machine, such as its memory, needs a line here and a
-field of its column in ``search.Search``.
+The methods of ``Dataset`` take ``**options: Unpack[Options]``, the command line makes its options
+from the declaration (``cli.filters``), and ``request`` reads the values. To add a figure of a
+machine, such as its memory, add a line here and a field with the name of its column to
+``search.Search``.
 
-A program may give values of any kind and length. What is wrong is an error in one line before
-anything is looked up, and never one of Python's or polars' own.
+Values may come from any program. A wrong value is a HwpricesError before anything is looked up,
+never an error of Python or polars.
 """
 
 import math
@@ -25,10 +25,10 @@ Amount = str | float | None  # 16 is at least 16, "16-32" a range, "=16" exactly
 
 @dataclass(frozen=True)
 class OptionFacts:
-    """What is known of an option besides the kind of its value.
+    """Facts of an option besides its type.
 
-    ``help``: for the command line. ``column``: the column of ``search.machine_types`` whose figure
-    it asks for. ``noun``: name of the figure in a sentence. ``exactly``: 8 means 8, not at least 8.
+    ``help``: for the command line. ``column``: the column of ``search.machine_types`` to which it
+    sets limits. ``noun``: the column in a sentence. ``exactly``: 8 means 8, not at least 8.
     """
 
     help: str
@@ -38,9 +38,9 @@ class OptionFacts:
 
 
 class PastOptions(TypedDict, total=False):
-    """What a question about past prices may ask for besides its words. None asks for nothing.
+    """Options of a question about past prices; None sets no condition.
 
-    Options of names take several: with commas, as on the command line, or as a list.
+    Options of names take several names: separated by commas, or as a list.
     """
 
     accelerator: Annotated[
@@ -85,7 +85,7 @@ class PastOptions(TypedDict, total=False):
     option: Annotated[
         Names,
         OptionFacts(
-            "on_demand, spot, reserved …, a term: 1y, 3y; commitment is every option with one."
+            "on_demand, spot, reserved …; a term: 1y, 3y; commitment: every option with a term."
         ),
     ]
     purchase_option: Annotated[Names, OptionFacts("Another name of option.")]
@@ -99,14 +99,12 @@ class PastOptions(TypedDict, total=False):
 
 
 class Options(PastOptions, total=False):
-    """What a question about offers may ask for besides its words."""
+    """Options of a question about offers."""
 
-    max_price: Annotated[
-        str | float | Decimal | None, OptionFacts("At most so many USD for an hour.")
-    ]
+    max_price: Annotated[str | float | Decimal | None, OptionFacts("Highest price in USD/h.")]
     in_stock: Annotated[
         bool | None,
-        OptionFacts("Only machines that their vendor had in stock when asked (table stock)."),
+        OptionFacts("Only machines that were in stock at the last collection (table stock)."),
     ]
     usd_per: Annotated[
         Mapping[str, object] | None,
@@ -117,27 +115,22 @@ class Options(PastOptions, total=False):
 
 
 OTHER_NAMES = {"purchase_option": "option"}
-"""Other names of options, as the command line has them: the name in ``Options``."""
+"""Synonyms of options: the name in ``Options``."""
 
-
-def _declared() -> Iterable[tuple[str, tuple[Any, OptionFacts]]]:
-    for name, annotated in get_type_hints(Options, include_extras=True).items():
-        kind, about = get_args(annotated)
-        yield name, (kind, about)
-
-
-OPTIONS: Mapping[str, tuple[Any, OptionFacts]] = dict(_declared())
-"""Each option of ``Options``: the kind of its value, and what else is known of it."""
+OPTIONS: Mapping[str, tuple[Any, OptionFacts]] = {
+    name: get_args(annotated)
+    for name, annotated in get_type_hints(Options, include_extras=True).items()
+}
+"""Each option of ``Options``: the type of its value, and its facts."""
 
 FIGURES = {about.column: about.noun for _, about in OPTIONS.values() if about.column}
-"""Columns of ``search.machine_types`` that a question may set limits to: the name of each."""
-
+"""Columns of ``search.machine_types`` to which options set limits: their nouns."""
 
 MAX_WORDS, MAX_LETTERS = 40, 1000
-"""Longest question. A word takes some 40 ms to understand, and 2,000 took a minute and a half. The
-longest name of a machine has 60 letters and ten words."""
+"""Longest question. A word takes about 40 ms; the longest machine name has ten words of 60 letters
+in total."""
 
-SEPARATOR = re.compile(r"[\s,;]+")  # What stands between the words of a question
+SEPARATOR = re.compile(r"[\s,;]+")  # between the words of a question
 MAX_NAME_LETTERS = 200  # Longest name or amount in an option
 
 _TAKES = {
@@ -146,14 +139,14 @@ _TAKES = {
     str | None: "It takes one text.",
     Amount: "It takes a number or a text.",
 }
-"""Kind of value, as ``Options`` declares it: what an error says of it."""
+"""Types in ``Options``: the remedy for a value of another type."""
 
 
 def check_question(text: object) -> None:
-    """Refuse what is not a question in a few words.
+    """Check that a question is a short text.
 
     Raises:
-        HwpricesError: it is not a text, or so long that it would take minutes to understand.
+        HwpricesError: it is not a text, or is too long.
     """
     if not isinstance(text, str):
         raise HwpricesError(
@@ -168,7 +161,7 @@ def check_question(text: object) -> None:
 
 
 def check_name(text: object) -> None:
-    """Refuse what is not a name of a machine type.
+    """Check that the name of a machine type is a text of plausible length.
 
     Raises:
         HwpricesError: it is not a text, or longer than any name.
@@ -176,7 +169,7 @@ def check_name(text: object) -> None:
     if not isinstance(text, str):
         raise HwpricesError(
             f"a machine type is not a text: {text!r:.40}",
-            "Give the name of one; of several one after the other.",
+            "Give one name, or several one after the other.",
         )
     if len(text) > MAX_NAME_LETTERS:
         raise HwpricesError(
@@ -185,11 +178,11 @@ def check_name(text: object) -> None:
 
 
 def read(options: Mapping[str, Any]) -> Options:
-    """Check names and values, and give each option the one name that it has; None is left out.
+    """Check names and values of options, replace synonyms, and leave out None.
 
     Raises:
-        HwpricesError: there is no such option (the line names near ones), or it does not take such
-            a value.
+        HwpricesError: there is no such option (the message suggests similar ones), or it does not
+            take such a value.
     """
     known = [name for name in OPTIONS if name not in OTHER_NAMES]
     for other, name in OTHER_NAMES.items():
@@ -205,12 +198,12 @@ def read(options: Mapping[str, Any]) -> Options:
                 f"unknown option {short!r}",
                 did_you_mean(short, known) or f"There are: {', '.join(known)}.",
             )
-    given = {name: value for name, value in options.items() if value is not None}
-    return cast(Options, {name: _checked(name, value) for name, value in given.items()})
+    values = {name: value for name, value in options.items() if value is not None}
+    return cast(Options, {name: _checked(name, value) for name, value in values.items()})
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return a value of the kind that the option takes; of an iterator it makes a list."""
+    """Return a value of a type that the option takes; an iterator becomes a list."""
     kind, _ = OPTIONS[name]
     kinds = set(get_args(kind))
     if bool in kinds:
@@ -234,14 +227,14 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _instance(name: str, value: Any, kind: type, remedy: str) -> Any:
-    """Return a value of that type, or refuse it."""
+
     if isinstance(value, kind):
         return value
     raise HwpricesError(f"{name} takes no {value!r:.40}", remedy)
 
 
 def _finite(name: str, value: Any) -> Any:
-    """Return a number that a float can hold; reject any other, such as a complex one."""
+    """Return a number if a float can hold it."""
     try:
         is_finite = math.isfinite(value)
     except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex

@@ -1,4 +1,4 @@
-"""Turn the options of a question into a search, and combine it with that of its words."""
+"""Turn the options of a question into a search, and combine it with the search of its words."""
 
 import re
 from collections.abc import Collection
@@ -14,9 +14,9 @@ from hwprices.read.find.names import (
     ReleaseWords,
     continent_code,
     country_code,
+    find_family,
     find_machines,
     near_machines,
-    of_family,
 )
 from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options, check_question, read
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
@@ -35,36 +35,34 @@ WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
 """The purchase options that COMMITMENT represents."""
 
 ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
-"""Fields of a search of which any will do."""
+"""Fields of a search, of which a machine must match any one."""
 
 
-def combine(asked: Search, options: Search, given: Collection[str], names: ReleaseWords) -> Search:
+def combine(a: Search, b: Search, set_in_b: Collection[str], names: ReleaseWords) -> Search:
     """Return the search that finds what both searches find.
 
     Args:
-        asked: what the words ask for, as ``words.understand`` returns it.
-        options: what the options ask for.
-        given: names of the fields of ``options`` that were given, be it with the usual value.
+        a: the search of the words, as ``words.understand`` returns it.
+        b: the search of the options.
+        set_in_b: the fields that options set, even if to their usual value.
         names: what words may mean in the release.
 
     Raises:
-        HwpricesError: nothing can be both.
+        HwpricesError: the searches contradict each other.
     """
-    singles: dict[str, Any] = {
-        name: _one_value(name, asked, options, given) for name in words.ONE_VALUE
-    }
+    singles: dict[str, Any] = {name: _one_value(name, a, b, set_in_b) for name in words.ONE_VALUE}
     return replace(
-        options,
+        b,
         **singles,
-        **_combined_accelerators(asked, options, names),
-        machines=_both(asked.machines, options.machines, "machine type", unset=None),
-        cpu_machines=_both(asked.cpu_machines, options.cpu_machines, "CPU", unset=None),
-        bare_metal=asked.bare_metal or options.bare_metal,
-        regions=_both(asked.regions, options.regions, "place", unset=None),
-        providers=_both(asked.providers, options.providers, "provider"),
-        purchase_options=_combined_options(asked.purchase_options, options.purchase_options),
-        terms=_both(asked.terms, options.terms, "term"),
-        payments=asked.payments,
+        **_combined_accelerators(a, b, names),
+        machines=_intersection(a.machines, b.machines, "machine type", unset=None),
+        cpu_machines=_intersection(a.cpu_machines, b.cpu_machines, "CPU", unset=None),
+        bare_metal=a.bare_metal or b.bare_metal,
+        regions=_intersection(a.regions, b.regions, "place", unset=None),
+        providers=_intersection(a.providers, b.providers, "provider"),
+        purchase_options=_combined_options(a.purchase_options, b.purchase_options),
+        terms=_intersection(a.terms, b.terms, "term"),
+        payments=a.payments,
     )
 
 
@@ -74,68 +72,67 @@ def _nothing(thing: str) -> HwpricesError:
     )
 
 
-def _one_value(name: str, asked: Search, options: Search, given: Collection[str]) -> object:
-    value, other = getattr(asked, name), getattr(options, name)
-    if value == getattr(words.NOTHING_ASKED, name):
+def _one_value(name: str, a: Search, b: Search, set_in_b: Collection[str]) -> object:
+    value, other = getattr(a, name), getattr(b, name)
+    if value == getattr(words.EMPTY, name):
         return other
-    if name in given and other not in (None, value):
+    if name in set_in_b and other not in (None, value):
         raise words.more_than_one(name)
     return value
 
 
-def _both(asked: Any, options: Any, thing: str, unset: Any = frozenset()) -> Any:
-    """Return what is in both sets, or one of them where the other is ``unset``."""
-    if asked == unset:
-        return options
-    if options == unset:
-        return asked
-    if not asked & options:
+def _intersection(a: Any, b: Any, thing: str, unset: Any = frozenset()) -> Any:
+    """Return what is in both sets, or one of them if the other is ``unset``."""
+    if a == unset:
+        return b
+    if b == unset:
+        return a
+    if not a & b:
         raise _nothing(thing)
-    return asked & options
+    return a & b
 
 
-def _combined_options(asked: frozenset[str], options: frozenset[str]) -> frozenset[str]:
-    if asked and options:
-        asked, options = _with_term(asked), _with_term(options)
-    return frozenset(_both(asked, options, "purchase option"))
+def _combined_options(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+    if a and b:
+        a, b = _with_term(a), _with_term(b)
+    return frozenset(_intersection(a, b, "purchase option"))
 
 
 def _with_term(options: frozenset[str]) -> frozenset[str]:
     return options | WITH_TERM if COMMITMENT in options else options
 
 
-def _combined_accelerators(asked: Search, options: Search, names: ReleaseWords) -> dict[str, Any]:
-    """Combine ids, machines with an accelerator without id, and kinds, of which any will do."""
-    if not _names_any(asked):
-        return {}  # those of the options stay
-    if not _names_any(options):
-        return {name: getattr(asked, name) for name in ACCELERATORS}
-    both = ((asked, options), (options, asked))
+def _combined_accelerators(a: Search, b: Search, names: ReleaseWords) -> dict[str, Any]:
+    """Combine the fields of ACCELERATORS; an id and its kind have the id in common."""
+    if not _names_accelerators(a):
+        return {}  # keep those of b
+    if not _names_accelerators(b):
+        return {name: getattr(a, name) for name in ACCELERATORS}
     ids = frozenset(
         key
-        for one, other in both
-        for key in one.accelerators
-        if key in other.accelerators or _is_of(other, names.kinds_of(frozenset({key}), frozenset()))
+        for search, other in ((a, b), (b, a))
+        for key in search.accelerators
+        if key in other.accelerators
+        or _names_kind(other, names.kinds_of(frozenset({key}), frozenset()))
     )
     unknown = frozenset(
         machine
-        for one, other in both
-        for machine in one.unknown_accelerators
+        for search, other in ((a, b), (b, a))
+        for machine in search.unknown_accelerators
         if machine in other.unknown_accelerators
-        or _is_of(other, names.kinds_of(frozenset(), frozenset({machine})))
+        or _names_kind(other, names.kinds_of(frozenset(), frozenset({machine})))
     )
-    kinds = asked.accelerator_kinds & options.accelerator_kinds
+    kinds = a.accelerator_kinds & b.accelerator_kinds
     if not (ids or unknown or kinds):
         raise _nothing("accelerator")
     return {"accelerators": ids, "unknown_accelerators": unknown, "accelerator_kinds": kinds}
 
 
-def _names_any(search: Search) -> bool:
+def _names_accelerators(search: Search) -> bool:
     return any(getattr(search, name) for name in ACCELERATORS)
 
 
-def _is_of(search: Search, kinds: set[str]) -> bool:
-    """Return whether a device of these kinds is of a kind that the search names."""
+def _names_kind(search: Search, kinds: set[str]) -> bool:
     named = search.accelerator_kinds - {NO_ACCELERATOR}
     return bool(named & kinds) or words.ANY_ACCELERATOR in named
 
@@ -143,10 +140,10 @@ def _is_of(search: Search, kinds: set[str]) -> bool:
 _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 
 _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
-"""The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
+"""The unit of an amount of memory. GB means GiB, as in words and as vendors write it."""
 
-MOST_USD = Decimal(10) ** 10  # What ``units.Money`` can no longer hold
-ALL = "all"  # Another name of ANY
+MAX_USD = Decimal(10) ** 10  # too large for ``units.Money``
+ALL = "all"  # synonym of ANY
 
 
 def request(
@@ -157,30 +154,30 @@ def request(
     Args:
         names: what words may mean in the release.
         text: a question in a few words; see ``words.understand``.
-        usual: what holds where neither words nor options say.
+        usual: the values of fields that neither words nor options set.
         options: those of ``Options``.
 
     Raises:
-        HwpricesError: a word or a value is not understood, or there is no such option; the line
-            names near ones.
+        HwpricesError: a word or a value is not understood, or there is no such option; the message
+            suggests similar ones.
     """
     check_question(text)
-    asked = read(options)
-    fields = {**_figures(asked), **_software(asked), **_machines_by_name(names, asked)}
-    placed = _placed(
+    values = read(options)
+    fields = {**_figures(values), **_software(values), **_machines_by_name(names, values)}
+    regions = _regions(
         names,
-        region=asked.get("region"),
-        country=asked.get("country"),
-        continent=asked.get("continent"),
+        region=values.get("region"),
+        country=values.get("country"),
+        continent=values.get("continent"),
     )
-    bought = _purchase_options(asked.get("option"), asked.get("term"))
-    search = replace(usual, **fields, **bought, **placed)
+    purchase = _purchase_options(values.get("option"), values.get("term"))
+    search = replace(usual, **fields, **purchase, **regions)
     in_words = words.understand(text, names, search)
     return combine(in_words, search, fields.keys(), names)
 
 
 def _figures(options: Options) -> dict[str, Any]:
-    """Read what is requested of the machine's parts and of the price."""
+    """Read the conditions on the figures of the machine and on the price."""
     limit = options.get("max_price")
     fields = {
         **{
@@ -198,22 +195,22 @@ def _figures(options: Options) -> dict[str, Any]:
 
 
 def _software(options: Options) -> dict[str, Any]:
-    """Read operating system, software, license and tenancy; what is not said stays as usual."""
+    """Read operating system, software, license and tenancy."""
     codes = {
         "os": _code("os", options.get("os"), [*OPERATING_SYSTEMS, ANY]),
         "software": _code("software", options.get("software"), [*SOFTWARE, ANY]),
         "license_model": _code("license_model", options.get("license"), [*LICENSE_MODELS, ANY]),
         "tenancy": _code("tenancy", options.get("tenancy"), [*TENANCIES, ANY]),
     }
-    given = {name: code for name, code in codes.items() if code is not None}
-    any_is_none = {name: None for name in ("license_model", "tenancy") if given.get(name) == ANY}
-    return {**given, **any_is_none}
+    fields = {name: code for name, code in codes.items() if code is not None}
+    any_is_none = {name: None for name in ("license_model", "tenancy") if fields.get(name) == ANY}
+    return {**fields, **any_is_none}
 
 
 def _price(name: str, value: object) -> Decimal:
-    """Read an amount of money, rounded down to the last decimal that a price has."""
+    """Read an amount of money, rounded down to the last decimal place of prices."""
     amount = _decimal(name, value)
-    if amount.copy_abs() >= MOST_USD:
+    if amount.copy_abs() >= MAX_USD:
         raise HwpricesError(f"{name} {value}: no price is so large", "Write 12.5.")
     return amount.quantize(currency.LAST_PLACE, ROUND_FLOOR)
 
@@ -264,7 +261,7 @@ def split(value: Names) -> list[str]:
 
 
 def _code(name: str, value: str | None, known: Any) -> str | None:
-    """Check that a value is one of the codes of a vocabulary; spaces and - are read as _."""
+    """Return the code of a vocabulary that a value means; spaces and - are read as _."""
     if value is None:
         return None
     code = re.sub(r"[ -]", "_", value.strip().lower())
@@ -282,9 +279,9 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
 def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
     known = [*PURCHASE_OPTIONS, COMMITMENT]
     parts = split(option)
-    of_term = [part for part in parts if part[0].isdigit()]  # "reserved,1y"
-    options = [str(_code("option", part, known)) for part in parts if part not in of_term]
-    terms = of_term + split(str(term) if isinstance(term, int) else term)
+    lengths = [part for part in parts if part[0].isdigit()]  # "reserved,1y"
+    options = [str(_code("option", part, known)) for part in parts if part not in lengths]
+    terms = lengths + split(str(term) if isinstance(term, int) else term)
     return {"purchase_options": frozenset(options), "terms": frozenset(map(_months, terms))}
 
 
@@ -300,28 +297,28 @@ def _months(text: str) -> int:
 
 
 def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
-    named: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if accelerator := options.get("accelerator"):
-        asked = [part.lower() for part in split(accelerator)]
-        kinds = {part: words.KINDS[part] for part in asked if part in words.KINDS}
+        parts = [part.lower() for part in split(accelerator)]
+        kinds = {part: words.KINDS[part] for part in parts if part in words.KINDS}
         kinds = {part: kind for part, kind in kinds.items() if kind != NO_ACCELERATOR}
-        devices = [part for part in asked if part not in kinds]
+        devices = [part for part in parts if part not in kinds]
         unknown = (words.unknown_machines(part, names) for part in devices)
-        named["accelerators"] = frozenset(
+        fields["accelerators"] = frozenset(
             key for part in devices for key in _accelerators(names, part)
         )
-        named["unknown_accelerators"] = frozenset().union(*unknown)
-        named["accelerator_kinds"] = frozenset(kinds.values())
+        fields["unknown_accelerators"] = frozenset().union(*unknown)
+        fields["accelerator_kinds"] = frozenset(kinds.values())
     if type_names := options.get("type"):
         machine_pairs = [pair for part in split(type_names) for pair in _machines(names, part)]
-        named["machines"] = frozenset(machine_pairs)
+        fields["machines"] = frozenset(machine_pairs)
     if cpus := options.get("cpu"):
-        named["cpu_machines"] = frozenset(
+        fields["cpu_machines"] = frozenset(
             pair for part in split(cpus) for pair in _with_cpu(names, part)
         )
     if clouds := options.get("provider"):
-        named["providers"] = providers(names, clouds)
-    return named
+        fields["providers"] = providers(names, clouds)
+    return fields
 
 
 def _accelerators(names: ReleaseWords, text: str) -> list[str]:
@@ -346,7 +343,7 @@ def _with_cpu(names: ReleaseWords, text: str) -> frozenset[tuple[str, str]]:
 
 
 def _machines(names: ReleaseWords, text: str) -> list[tuple[str, str]]:
-    chosen = find_machines(names.machines, text) or of_family(names.machines, text)
+    chosen = find_machines(names.machines, text) or find_family(names.machines, text)
     if not chosen:
         raise HwpricesError(
             f"no machine type {text!r} is in this release",
@@ -356,7 +353,7 @@ def _machines(names: ReleaseWords, text: str) -> list[tuple[str, str]]:
 
 
 def providers(names: ReleaseWords, value: Names) -> frozenset[str]:
-    """Look up clouds by name, as the words of a question name them: aws, google.
+    """Look up clouds by name: aws, google.
 
     Raises:
         HwpricesError: the release has no such provider.
@@ -372,15 +369,15 @@ def providers(names: ReleaseWords, value: Names) -> frozenset[str]:
     return all_chosen
 
 
-def _placed(names: ReleaseWords, **options: Names) -> dict[str, Any]:
-    """Look up region, country and continent; several kinds must all hold."""
-    chosen: frozenset[tuple[str, str]] | None = None
+def _regions(names: ReleaseWords, **options: Names) -> dict[str, Any]:
+    """Look up the regions that match region, country and continent."""
+    regions: frozenset[tuple[str, str]] | None = None
     for kind, value in options.items():
         if not value:
             continue
-        named = frozenset(pair for part in split(value) for pair in _place(names, kind, part))
-        chosen = named if chosen is None else chosen & named
-    return {} if chosen is None else {"regions": chosen}
+        matches = frozenset(pair for part in split(value) for pair in _place(names, kind, part))
+        regions = matches if regions is None else regions & matches
+    return {} if regions is None else {"regions": regions}
 
 
 def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:

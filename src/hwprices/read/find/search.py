@@ -1,4 +1,4 @@
-"""Find prices by what a machine has, where it stands and how it is bought."""
+"""Find prices by the machine's specification, its region, and the purchase option."""
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -13,12 +13,12 @@ from hwprices.release.release import REAL, Tables, scan_types, stock_of
 from hwprices.schemas import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
-ANY = "any"  # Stands for every operating system, or every software
+ANY = "any"  # every operating system, or every software
 
 COMMITMENT = "commitment"
-"""Stands for every purchase option with a term: reservations, savings plans, committed use."""
+"""Every purchase option with a term: reservations, savings plans, committed use."""
 
-NO_ACCELERATOR = "none"  # The accelerator_kind of machines that have none
+NO_ACCELERATOR = "none"  # the accelerator_kind of machines without accelerators
 
 SORTABLE = {
     "price": "usd_per_hour",
@@ -32,10 +32,10 @@ SORTABLE = {
     "disk": "local_disk_gib",
     "carbon": "gco2e_per_hour",
 }
-"""Short names of the figures that people sort by: column of the answer."""
+"""Short names of figures to sort by: the columns of the answer."""
 
 PER_PART = {"usd_per_accelerator_hour": "accelerator_count", "usd_per_vcpu_hour": "vcpus"}
-"""Price of a part of the machine: the number of those parts."""
+"""Prices per part of a machine: the columns with the number of parts."""
 
 MACHINE_COLUMNS = [
     *("provider", "instance_type", "family", "arch", "vcpus", "memory_gib", "accelerators"),
@@ -50,18 +50,18 @@ PRICE_COLUMNS = [
 ]
 
 TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
-"""Order of rows with an equal figure: the same question always gives the same answer."""
+"""Order of rows with equal figures, so that answers are reproducible."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """From the least to the most a figure may be; None leaves that end open."""
+    """Limits of a figure, inclusive; None is no limit."""
 
     least: float | None = None
     most: float | None = None
 
     def holds(self, figure: pl.Expr) -> pl.Expr:
-        """Write the condition on a figure; one that is not known does not hold."""
+        """Return the condition on a figure; an unknown figure does not meet it."""
         conditions = [figure.is_not_null()]
         if self.least is not None:
             conditions.append(figure >= self.least)
@@ -72,17 +72,16 @@ class Bounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """What to look for. A field that is None or empty asks for nothing.
+    """Conditions on prices. A field that is None or empty sets no condition.
 
-    ``accelerators`` are ids; ``unknown_accelerators`` are machines that count as well: theirs has
-    no id, but a name of the vendor's that fits. ``accelerator_kinds`` are kinds of which any will
-    do, NO_ACCELERATOR among them. ``accelerator_gib`` is the memory of one accelerator.
-    ``machines`` are pairs of provider and instance type, and ``cpu_machines`` those with a CPU;
-    ``regions`` are pairs of provider and region.
-    ``purchase_options`` may have ``commitment``; ``payments`` are those of commitments.
-    ``max_price`` is USD for an hour of the machine, ``max_price_per_accelerator`` of one of its
-    accelerators. ``in_stock``: machines that the table stock has
-    as available; most vendors do not state it.
+    A machine must match any one of these: ``accelerators`` (ids), ``unknown_accelerators``
+    (machines whose accelerator has no id, by the vendor's name of it) or ``accelerator_kinds``,
+    which may include NO_ACCELERATOR. ``accelerator_gib`` is the memory of one accelerator.
+    ``machines`` are pairs of provider and instance type, as are ``cpu_machines``, the machines with
+    a requested CPU. ``regions`` are pairs of provider and region. ``purchase_options`` may include
+    COMMITMENT; ``payments`` apply to commitments. ``max_price`` is in USD per machine and hour,
+    ``max_price_per_accelerator`` per accelerator and hour. ``in_stock``: only machines that the
+    table stock lists as available; most vendors do not state their stock.
     """
 
     accelerators: frozenset[str] = frozenset()
@@ -112,33 +111,32 @@ class Search:
 
 
 USUAL = Search()
-"""What is meant where nobody says otherwise: Linux on shared hardware, nothing extra."""
+"""The default: Linux on shared hardware, without software."""
 
 EVERY_WAY = Search(os=ANY, software=ANY, license_model=None, tenancy=None)
-"""Asks for nothing at all: every system, software, license and tenancy."""
+"""No condition: every system, software, license and tenancy."""
 
 SYSTEM = ("os", "software", "license_model", "tenancy")
 """The fields in which USUAL and EVERY_WAY differ."""
 
 
 def find(dataset: Tables, search: Search) -> pl.LazyFrame:
-    """Return one row for each price that the search asks for, without an order.
+    """Return one row for each price of a search, in no particular order.
 
-    Columns: where the machine stands (provider, region, country, continent), what it has, how it is
-    bought, ``effective_hourly`` in ``currency``, ``usd_per_hour`` (null where the currency has no
-    rate in ``usd_per``) and the figures derived from it. Prices that are not known or flagged as
-    placeholders are left out.
+    Columns: the place (provider, region, country, continent), MACHINE_COLUMNS, PRICE_COLUMNS,
+    ``usd_per_hour`` (null if the currency has no rate in ``usd_per``) and the prices of PER_PART.
+    Unknown prices and placeholders are left out.
     """
     return priced(prices(dataset, search).filter(*REAL), search)
 
 
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
-    """Return the rows of prices that the search asks for, with machine and region, known or not."""
-    machines = machine_types(dataset).filter(of_machines(search)).select(MACHINE_COLUMNS)
+    """Return the prices of a search, also unknown ones, with their machines and regions."""
+    machines = machine_types(dataset).filter(machine_conditions(search)).select(MACHINE_COLUMNS)
     rows = dataset.scan("prices")
     if (types := types_of(dataset, search)) is not None:
         rows = scan_types(dataset, "prices", types)
-    rows = rows.select(PRICE_COLUMNS).filter(of_prices(search))
+    rows = rows.select(PRICE_COLUMNS).filter(price_conditions(search))
     if search.in_stock:
         place = ["provider", "region", "instance_type"]
         stocked = stock_of(dataset).filter("available", pl.col("ended_at").is_null())
@@ -146,33 +144,33 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )
-    keep_all: Literal["left", "inner"] = "inner" if asks_of_machines(search) else "left"
+    keep_all: Literal["left", "inner"] = "inner" if restricts_machines(search) else "left"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
     return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
 
 
 def types_of(dataset: Tables, search: Search) -> set[str] | None:
-    """List the machine types that a search is about; None for any."""
+    """List the machine types of a search; None if it does not restrict them."""
     if search.machines is not None:
         return {name for _, name in search.machines}
-    if not asks_of_machines(search):
+    if not restricts_machines(search):
         return None
-    machines = machine_types(dataset).filter(of_machines(search))
+    machines = machine_types(dataset).filter(machine_conditions(search))
     return set(machines.select("instance_type").collect()["instance_type"])
 
 
 def machine_types(dataset: Tables) -> pl.LazyFrame:
-    """Return instance_types, with accelerator memory from its sheet if no vendor states it.
+    """Return instance_types, with accelerator memory from the spec sheet if no vendor states it.
 
-    ``accelerator_gib`` is added: the memory of one accelerator, or of the part of one that the
-    machine has. Sheets have GB where makers mean 2^30 bytes, as vendors do who state it.
+    Adds ``accelerator_gib``: the memory of one accelerator, or of the machine's part of one. The GB
+    of a spec sheet are read as GiB, which is what makers mean.
     """
     first = pl.col("accelerators").list.first().struct
     sheet = dataset.scan("accelerators").select("accelerator_id", _sheet_gib="memory_gb")
-    one = pl.coalesce(first.field("memory_gib"), "_sheet_gib")
+    gib = pl.coalesce(first.field("memory_gib"), "_sheet_gib")
     is_one_kind = pl.col("accelerators").list.len() == 1
     total = pl.coalesce(
-        "accelerator_memory_gib", pl.when(is_one_kind).then(one * first.field("count"))
+        "accelerator_memory_gib", pl.when(is_one_kind).then(gib * first.field("count"))
     )
     is_part = pl.col("accelerator_count") < 1
     return (
@@ -180,7 +178,7 @@ def machine_types(dataset: Tables) -> pl.LazyFrame:
         .with_columns(_first_id=first.field("accelerator_id"))
         .join(sheet, left_on="_first_id", right_on="accelerator_id", how="left")
         .with_columns(
-            accelerator_gib=pl.when(is_part).then(total).otherwise(one),
+            accelerator_gib=pl.when(is_part).then(total).otherwise(gib),
             accelerator_memory_gib=total,
         )
         .drop("_first_id", "_sheet_gib")
@@ -204,7 +202,7 @@ def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
 
 
 def _per(part: str, price: str) -> pl.Expr:
-    """Divide a price by the parts of the machine. Prices of accelerators are not divided."""
+    """Divide a price by the parts of the machine; by vCPUs only without accelerators."""
     is_divided = pl.col(part) > 0
     if part == "vcpus":
         is_divided &= pl.col("accelerator_kind") == NO_ACCELERATOR
@@ -213,7 +211,7 @@ def _per(part: str, price: str) -> pl.Expr:
 
 
 def not_compared(dataset: Tables, search: Search) -> dict[str, int]:
-    """Count by currency the prices that a price limit leaves out, as it cannot compare them."""
+    """Count by currency the prices that a price limit leaves out because they have no rate."""
     without_limit = replace(search, max_price=None, max_price_per_accelerator=None)
     if search == without_limit:
         return {}
@@ -224,9 +222,9 @@ def not_compared(dataset: Tables, search: Search) -> dict[str, int]:
 
 
 def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFrame:
-    """Sort an answer by a figure; what is not known comes last.
+    """Sort an answer by a figure; unknown figures come last.
 
-    Prices without one in USD come after the others: by currency, and by the figure in it.
+    Prices without a rate come after the others, sorted by currency, then by the figure in it.
 
     Raises:
         HwpricesError: the answer has no such column.
@@ -240,9 +238,9 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
             did_you_mean(name, choices) or f"There are: {', '.join(SORTABLE)}.",
         )
     ties = [name for name in TIE_BREAKERS if name in rows.columns and name != column]
-    keys = [(pl.col(column), descending)]  # what to sort by, and whether it descends
-    if (own := _in_own_currency(column)) is not None:
-        native = pl.when(pl.col(column).is_null()).then(own)
+    keys = [(pl.col(column), descending)]
+    if (figure := _in_native_currency(column)) is not None:
+        native = pl.when(pl.col(column).is_null()).then(figure)
         currency_code = pl.when(native.is_not_null()).then("currency")
         keys += [(currency_code, False), (native, descending)]
     keys += [(pl.col(name), False) for name in ties]
@@ -251,8 +249,8 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
     )
 
 
-def _in_own_currency(column: str) -> pl.Expr | None:
-    """Return a figure that is in USD in the currency of the price; None for other figures."""
+def _in_native_currency(column: str) -> pl.Expr | None:
+    """Return a USD figure in the currency of the price; None for figures without a currency."""
     if column == "usd_per_hour":
         return pl.col("effective_hourly")
     if column in PER_PART:
@@ -260,8 +258,8 @@ def _in_own_currency(column: str) -> pl.Expr | None:
     return None
 
 
-def of_prices(search: Search) -> list[pl.Expr]:
-    """Write the conditions on the table prices."""
+def price_conditions(search: Search) -> list[pl.Expr]:
+    """Return the conditions of a search on the table prices."""
     systems = {name: getattr(search, name) for name in SYSTEM}
     sets: dict[str, frozenset[str] | frozenset[int]] = {
         "provider": search.providers,
@@ -269,8 +267,10 @@ def of_prices(search: Search) -> list[pl.Expr]:
         "payment_option": search.payments,
     }
     conditions = [pl.lit(True)]
-    conditions += [pl.col(name) == one for name, one in systems.items() if one not in (ANY, None)]
-    conditions += [pl.col(name).is_in(sorted(some)) for name, some in sets.items() if some]
+    conditions += [
+        pl.col(name) == code for name, code in systems.items() if code not in (ANY, None)
+    ]
+    conditions += [pl.col(name).is_in(sorted(codes)) for name, codes in sets.items() if codes]
     if search.purchase_options:
         conditions.append(_purchase(search.purchase_options))
     if search.machines is not None:
@@ -281,7 +281,7 @@ def of_prices(search: Search) -> list[pl.Expr]:
 
 
 def pairs(column: str, wanted: frozenset[tuple[str, str]]) -> pl.Expr:
-    """Write the condition that provider and the column are one of the pairs."""
+    """Return the condition that ``provider`` and the column are one of the pairs."""
     by_provider: dict[str, list[str]] = {}
     for provider, value in sorted(wanted):
         by_provider.setdefault(provider, []).append(value)
@@ -299,8 +299,8 @@ def _purchase(options: frozenset[str]) -> pl.Expr:
     return named | (pl.col("term_months") > 0) if COMMITMENT in options else named
 
 
-def of_machines(search: Search) -> list[pl.Expr]:
-    """Write the conditions on the columns of ``machine_types``."""
+def machine_conditions(search: Search) -> list[pl.Expr]:
+    """Return the conditions of a search on the columns of ``machine_types``."""
     conditions = [pl.lit(True)]
     if search.accelerators or search.unknown_accelerators or search.accelerator_kinds:
         ids = pl.element().struct.field("accelerator_id").is_in(sorted(search.accelerators))
@@ -320,13 +320,13 @@ def of_machines(search: Search) -> list[pl.Expr]:
     return conditions
 
 
-def asks_of_machines(search: Search) -> bool:
-    """Return whether the search asks for a machine of which something must be specified."""
-    return len(of_machines(search)) > 1
+def restricts_machines(search: Search) -> bool:
+    """Check whether a search has conditions that need a machine's specification."""
+    return len(machine_conditions(search)) > 1
 
 
 def _with_accelerator(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Replace the list of accelerators by the id of one; null for none or a mixture."""
+    """Replace the accelerators by the id of their only kind; null for none or several kinds."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     only = pl.when(pl.col("accelerators").list.len() == 1).then(first)
     return rows.with_columns(accelerator_id=only).drop("accelerators")

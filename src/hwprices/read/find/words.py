@@ -1,9 +1,9 @@
 """Understand a question in a few words: "8xH100 europe spot", "16vcpu 64gb arm64 frankfurt".
 
-Each word, or up to three words together, must mean exactly one kind of thing: an accelerator, a
-machine type or family, a CPU, a place, a purchase option, a system, an amount. A number before an
-accelerator counts it: "8 h100" is 8xH100. A word that means none, or two kinds of things, is an
-error that says what to write.
+Each phrase of one to three words must mean exactly one kind of thing: an accelerator, a machine
+type or family, a CPU, a place, a purchase option, a system or an amount. A number before an
+accelerator counts it: "8 h100" is 8xH100. A word that means nothing, or two kinds of things, is an
+error with a suggestion.
 """
 
 import re
@@ -15,9 +15,19 @@ from shlex import quote
 
 from hwprices.errors import HwpricesError, near
 from hwprices.read.currency import LAST_PLACE
-from hwprices.read.find import names as machine_names
-from hwprices.read.find import names as place_names
-from hwprices.read.find.names import CODES, ReleaseWords
+from hwprices.read.find.names import (
+    CODES,
+    NamedMachine,
+    NamedPlace,
+    ReleaseWords,
+    continent_code,
+    country_code,
+    find_family,
+    find_machines,
+    find_one,
+    regions_by_city,
+    regions_by_name,
+)
 from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
 from hwprices.schemas.vocabulary import (
@@ -40,8 +50,7 @@ list lowest machine machines me much need now of offer offers on only option opt
 price prices pricing region regions rent running sell sells series show the there to today type
 types versus vs want way ways what where which with you"""
 SKIPPED = frozenset(_SKIPPED.split())
-"""Words of a sentence that ask for nothing. Codes of countries are among them: India has to be
-written as a name, because "h100 in europe" does not mean it."""
+"""Words without a meaning here. Some are country codes: "in" is not India in "h100 in europe"."""
 
 _ENDS = "?!.:\"'"  # Signs of a sentence around a word
 
@@ -61,7 +70,7 @@ OTHER_NAMES = {
     "suse": ("os", "sles"),
     "redhat": ("os", "rhel"),
 }
-"""Other names that people use: kind of thing and code."""
+"""Synonyms: kind of thing and code."""
 
 KINDS = {
     "gpu": "gpu",
@@ -73,14 +82,14 @@ KINDS = {
     "cpu": NO_ACCELERATOR,
     "cpus": NO_ACCELERATOR,
 }
-"""Words that mean every accelerator of a kind, or a machine with none."""
+"""Words for every accelerator of a kind, or for machines without accelerators."""
 
 FORMS = ("sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "pcie", "nvl")
-"""Words for how an accelerator is mounted, which name no accelerator of their own."""
+"""Form factors: after an accelerator they narrow it, and never name another one."""
 
 NARROWED = "narrowed"  # The kind of a meaning that leaves fewer of the accelerators named before
 
-ANY_ACCELERATOR = "gpu"  # The kind that people mean by it: "trainium gpus" asks for Trainium
+ANY_ACCELERATOR = "gpu"  # Often means any accelerator: "trainium gpus" are Trainium
 
 AS_OPTION = {
     "accelerator": "hwprices find --accelerator",
@@ -90,8 +99,9 @@ AS_OPTION = {
     "provider": "hwprices find --provider",
     "type": "hwprices find --type",
 }
-"""Kind of thing: the command that asks for a word as one. Of the other kinds that a code may be,
-which have no option, a word means nothing else."""
+"""Kinds of things that have an option: the command in which a word means that kind.
+
+A word of a kind without an option has no other meaning."""
 
 ONE_VALUE = {
     **FIGURES,
@@ -103,11 +113,10 @@ ONE_VALUE = {
     "license_model": "license",
     "tenancy": "tenancy",
 }
-"""Part of a search that holds one value: its name in an error."""
+"""Fields of a search that hold one value: the name of each in an error."""
 
-NOTHING_ASKED = Search(os="", software="", license_model="", tenancy="")
-"""What the words of a question are added to. System, software, license and tenancy are the usual
-ones only where neither words nor options name any."""
+EMPTY = Search(os="", software="", license_model="", tenancy="")
+"""The search to which the words of a question are added."""
 
 EVERY = {
     "any software": ("software", ANY),
@@ -154,10 +163,10 @@ REWRITTEN = {
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
-"""What is written in its place before words are read, in this order: an amount is a least amount
-anyway, "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s. The number behind a
-TPU v5e or v6e counts chips, that behind older ones cores:
-https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
+"""Patterns to replace before words are read, in this order. Amounts are minimums anyway; "80 gb of
+vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s. The number after TPU v5e or v6e
+counts chips, the number after older TPUs counts cores: https://cloud.google.com/tpu/docs/v6e. The
+page of a report does the same."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
@@ -169,13 +178,14 @@ _LIMIT = re.compile(
     r"(?!\s*(?:/|[gt]i?b\b|(?:v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b))",
     re.IGNORECASE,
 )
-"""A limit of the price of a machine, or of one accelerator, for an hour, a month or a year: "under
-30$/h", "below 3 usd per gpu", "< 500 a month"."""
+"""A limit on the price of a machine, or of one accelerator, per hour, month or year: "under 30$/h",
+"below 3 usd per gpu", "< 500 a month"."""
 
 _HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
+"""Hours by the first letter of the period of a limit."""
+
 _PERIOD = re.compile(r"(?:/|per|an?)\s*([my])", re.IGNORECASE)
 _EACH = re.compile("gpu|accelerator|card", re.IGNORECASE)
-"""What a limit is for: the first letter of a period other than an hour; one accelerator."""
 
 PATTERNS = {
     "separator": SEPARATOR,
@@ -188,89 +198,90 @@ PATTERNS = {
     "payment": _PAYMENT,
     "limit": _LIMIT,
 }
-"""Patterns by name, for the page of a report, which reads questions with the same."""
+"""Patterns by name, for the page of a report, which reads questions too."""
 
 CPU_NAMES = {"genoa": "zen 4", "xeon 6": "granite rapids"}
-"""Names of CPUs: the microarchitecture. Milan, Rome and Turin are places of clouds."""
+"""Names of CPUs: the microarchitecture. Milan, Rome and Turin are missing: they are also places."""
 
 MAKERS = ("amd", "intel")
-"""Of accelerators and CPUs: of CPUs, where vCPUs or machines without accelerators are requested."""
+"""Makers of accelerators and CPUs. In a question about CPUs they mean CPUs."""
 
 WITHOUT = ("not", "except", "excluding", "without", "outside")
-"""Words before a cloud or a place that is left out, and before several with "and" or commas."""
+"""Words that exclude the cloud or place after them, or several joined by "and" or commas."""
 
 _LEFT_OUT = re.compile(rf"\b(?:{'|'.join(WITHOUT)})\b.*", re.IGNORECASE)
 
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
-"""How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
+"""Minimum similarity of a suggestion, 0 to 1. Words of up to SHORT letters match by chance."""
 
-MIN_BEGUN, MOST_BEGUN = 3, 5  # letters of a word, and suggestions that begin with it
+MIN_BEGUN, MAX_BEGUN = 3, 5  # letters of a word, and number of suggestions that begin with it
 
 MONTHS = 12
 GIB_PER_TIB = 1024
 MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
-MAX_JOINED = 14  # letters of a word that joins several: "rtxpro6000bse"
-MIN_CITY = 3  # letters: shorter words of a region's name are not cities
+MAX_JOINED = 14  # letters of several words written as one: "rtxpro6000bse"
+MIN_CITY = 3  # letters of a city
 
 
 def resolve_machines(
     names: ReleaseWords, texts: Sequence[str], providers: Collection[str] = ()
-) -> tuple[list[machine_names.NamedMachine], list[str]]:
-    """Return the machine type of each name, and a note about those that are accelerators as well.
+) -> tuple[list[NamedMachine], list[str]]:
+    """Return the machine type of each name, and a note on names that are accelerators as well.
 
-    "H100" is a machine of a cloud, but who asks for it may mean every machine with an H100.
+    "H100" is a machine type of one cloud, but the user may mean every machine with an H100.
 
     Raises:
-        HwpricesError: a name is not a text or too long; or see ``machines.one_of``: the line
-            has the note too.
+        HwpricesError: a name is not a text or too long; or see ``find_one``. The remedy includes
+            the note.
     """
     for text in texts:
         check_name(text)
     notes = _accelerator_notes(names, texts)
     choices = [m for m in names.machines if not providers or m.provider in providers]
     try:
-        return [machine_names.one_of(choices, text) for text in texts], notes
+        return [find_one(choices, text) for text in texts], notes
     except HwpricesError as error:
         raise HwpricesError(error.message, " ".join([error.remedy, *notes])) from None
 
 
 def _accelerator_notes(names: ReleaseWords, texts: Sequence[str]) -> list[str]:
-    """Note which names are also those of accelerators, and which commands show these."""
+    """Note which names are also names of accelerators, and the commands that show those."""
     types = {machine.instance_type for machine in names.machines}
     devices = {
         text: accelerators(text.lower(), names.accelerators) for text in texts if text not in types
     }
-    both = [text for text, ids in devices.items() if ids]
-    if not both:
+    ambiguous = [text for text, ids in devices.items() if ids]
+    if not ambiguous:
         return []
-    ids = [key for text in both for key in devices[text]]
+    ids = [key for text in ambiguous for key in devices[text]]
     others = f" (or {', '.join(ids[1:])})" if ids[1:] else ""
-    kind = "also the name of an accelerator" if len(both) == 1 else "also names of accelerators"
+    is_one = len(ambiguous) == 1
+    kind = "is also the name of an accelerator" if is_one else "are also names of accelerators"
     return [
-        f"{', '.join(both)} {'is' if len(both) == 1 else 'are'} {kind}:"
-        f" hwprices find --accelerator {quote(','.join(both))} lists every machine with one,"
+        f"{', '.join(ambiguous)} {kind}:"
+        f" hwprices find --accelerator {quote(','.join(ambiguous))} lists every machine with one,"
         f" hwprices device {ids[0]} shows one{others}."
     ]
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """One thing that a word may mean: ``kind`` of thing, and the changes to the search."""
+    """One meaning of a phrase: its kind, and the changes to the search."""
 
     kind: str
     change: Mapping[str, object] = field(default_factory=dict)
 
 
 def understand(text: str, names: ReleaseWords, options: Search) -> Search:
-    """Read what a question asks for; what it does not ask is as in NOTHING_ASKED.
+    """Turn a question into a search; fields that it does not set are as in EMPTY.
 
-    ``options`` is what the options beside it ask for: memory behind an accelerator among them is
-    that of the accelerator.
+    ``options``: the search of the options. If it names an accelerator, memory in the question is
+    accelerator memory.
 
     Raises:
         HwpricesError: a word means nothing, or two kinds of things.
     """
-    search = NOTHING_ASKED
+    search = EMPTY
     for pattern, written in REWRITTEN.items():
         text = re.sub(pattern, written, text, flags=re.IGNORECASE)
     for limit in _LIMIT.finditer(text):
@@ -284,7 +295,7 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     stripped = (word.strip(_ENDS) for word in SEPARATOR.split(text))
     words = [word for word in stripped if word]
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
-    left_out, makers = NOTHING_ASKED, NOTHING_ASKED
+    left_out, makers = EMPTY, EMPTY
     is_left_out, kind = False, ""
     while words:
         goes_on = is_left_out and words[0].lower() in ("and", "or")
@@ -307,9 +318,9 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
             search = _merge(search, meaning)
     if makers.cpu_machines is not None:
         cpus = makers.cpu_machines
-        both = cpus if search.cpu_machines is None else cpus & search.cpu_machines
-        search = replace(search, cpu_machines=both)
-    search = _less(search, left_out, names)
+        named = search.cpu_machines
+        search = replace(search, cpu_machines=cpus if named is None else cpus & named)
+    search = _subtract(search, left_out, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
 
 
@@ -318,12 +329,12 @@ def _can_be_left_out(meaning: Meaning | None) -> bool:
 
 
 def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
-    """Check a cloud or place to leave out; ``kind``: that of the one before "and", else empty."""
+    """Check a cloud or place to leave out; ``kind``: the kind of the phrase before "and", or ""."""
     if meaning is None or not _can_be_left_out(meaning):
         raise HwpricesError(
             f"{phrase!r} is neither a cloud nor a place",
-            "Only those can be left out: h100 not china, h100 except aws and azure. Machines"
-            " without accelerators are: cpu.",
+            "Only clouds and places can be left out: h100 not china, h100 except aws and azure."
+            " Write cpu for machines without accelerators.",
         )
     if kind not in ("", meaning.kind):  # "not china and aws"
         raise HwpricesError(
@@ -333,8 +344,8 @@ def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
     return meaning
 
 
-def _less(search: Search, left_out: Search, names: ReleaseWords) -> Search:
-    """Leave out clouds and places, and places that may be among those: "europe" without country."""
+def _subtract(search: Search, left_out: Search, names: ReleaseWords) -> Search:
+    """Leave out clouds and places, and regions without a country on the continent of a place."""
     if left_out.providers:
         providers = (search.providers or frozenset(names.providers)) - left_out.providers
         search = replace(search, providers=providers)
@@ -344,7 +355,9 @@ def _less(search: Search, left_out: Search, names: ReleaseWords) -> Search:
         places = {(place.provider, place.region): place for place in names.places}
         continents = {places[key].continent for key in left_out.regions} | {""}
         outside = {
-            key for key, at in places.items() if at.country or at.continent not in continents
+            key
+            for key, place in places.items()
+            if place.country or place.continent not in continents
         }
         regions = frozenset(outside if search.regions is None else search.regions & outside)
         search = replace(search, regions=regions - left_out.regions)
@@ -358,12 +371,12 @@ def _all_left_out() -> HwpricesError:
 
 
 def asks_for_accelerators(search: Search) -> bool:
-    """Return whether accelerators or a kind of them are requested."""
+    """Check whether a search names accelerators or a kind of accelerator."""
     return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
 def _with_kinds(search: Search, names: ReleaseWords) -> Search:
-    """Leave out the kinds that accelerators are named of: "h100 gpu" asks for the H100."""
+    """Leave out the kinds of named accelerators: "h100 gpu" means the H100."""
     named = search.accelerators or search.unknown_accelerators
     others = search.accelerator_kinds - {NO_ACCELERATOR}
     if others != search.accelerator_kinds and (named or others or search.accelerator_count):
@@ -380,9 +393,9 @@ def _with_kinds(search: Search, names: ReleaseWords) -> Search:
 def _counted_ahead(
     number: re.Match[str], words: list[str], names: ReleaseWords, search: Search
 ) -> tuple[int, Meaning]:
-    """Understand "8 h100", "8 x h100" or "8 gpus": a number before an accelerator counts it.
+    """Understand "8 h100", "8 x h100" or "8 gpus"; return the number of words and the meaning.
 
-    "8x" and "x8" may stand alone, before or behind the accelerator.
+    The accelerator of "8x" may come later in the question, that of "x8" before.
     """
     amount = _amount(" ".join(words[:2]).lower(), search)  # "16 vcpu", "64 gb"
     if amount is not None:
@@ -404,22 +417,21 @@ def _counted_ahead(
         return used, _exactly(count, Meaning("accelerator"))
     raise HwpricesError(
         f"{words[0]!r} is not understood",
-        f"Write behind it what it counts: {words[0]} h100, {words[0]} gpus, {words[0]}vcpu,"
-        f" {words[0]}gb.",
+        f"Write what it counts: {words[0]} h100, {words[0]} gpus, {words[0]}vcpu, {words[0]}gb.",
     )
 
 
 def _first_meaning(
     words: list[str], names: ReleaseWords, search: Search
 ) -> tuple[int, Meaning | None]:
-    """Understand the first words: as many together as make sense."""
+    """Understand the longest phrase at the beginning; return its number of words and meaning."""
     for count in range(min(MAX_WORDS, len(words)), 0, -1):
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
             return 1, None
         ahead = [word.lower() for word in words[: count + 1]]
         if 1 < count < len(words) and _amount(" ".join(ahead[-2:]), search):
-            continue  # H100-1 is a family of machines, and no part of "h100 1 year"
+            continue  # in "h100 1 year", "h100 1" is not the family H100-1
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
         if len(kinds) > 1:
@@ -434,9 +446,9 @@ def _first_meaning(
 
 
 def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meaning]:
-    """List everything that a phrase may mean, at most one of each kind of thing.
+    """List the meanings of a phrase, at most one of each kind of thing.
 
-    The beginning of a name counts only where no complete name fits.
+    The beginning of a name counts only if no complete name matches.
     """
     text = phrase.lower()
     simple = _amount(text, search) or _kind(text) or _narrowed(text, names, search)
@@ -446,10 +458,15 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
     if counted:
         return _counted(float(counted[1]), counted[2], names)
     regions = frozenset((place.provider, place.region) for place in places(text, names))
-    of_names = [("provider", "providers", providers(text, names)), ("place", "regions", regions)]
-    complete = [_code(text), _machines(phrase, names), _named_accelerator(text, names)]
-    complete += [Meaning(kind, {name: chosen}) for kind, name, chosen in of_names if chosen]
-    meanings = _without_same([meaning for meaning in complete if meaning], text, names)
+    clouds = providers(text, names)
+    complete = [
+        _code(text),
+        _machines(phrase, names),
+        _named_accelerator(text, names),
+        Meaning("provider", {"providers": clouds}) if clouds else None,
+        Meaning("place", {"regions": regions}) if regions else None,
+    ]
+    meanings = _preferred([meaning for meaning in complete if meaning], text, names)
     if meanings:
         return meanings
     behind = _COUNTED_BEHIND.fullmatch(text)  # h100x8
@@ -487,22 +504,23 @@ def _cpu(machines: frozenset[tuple[str, str]]) -> Meaning:
 def with_cpu(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
     """Find the machines with a CPU of that name, maker or microarchitecture.
 
-    "graviton" is every Graviton: of a long word the beginning is enough. A number belongs to the
-    word before it: "zen 4", and no EPYC in "epyc 4".
+    The beginning of a long word is enough: "graviton" is every Graviton. A number belongs to the
+    word before it: "zen 4" matches, "epyc 4" does not.
     """
     text = text.lower()
     text = CPU_NAMES.get(text, text.replace("genoa", CPU_NAMES["genoa"]))
-    asked = _asked_words(re.sub(r"(?<=[a-z])[ -](?=\d{1,3}\b)", "", text))
-    start = len(asked) == 1 and len(asked[0]) >= MIN_BEGUN_CPU
-    cpus = {cpu for cpu in {*names.cpus.values()} if _has_words(cpu, asked, start=start)}
+    wanted = _split_words(re.sub(r"(?<=[a-z])[ -](?=\d{1,3}\b)", "", text))
+    start = len(wanted) == 1 and len(wanted[0]) >= MIN_BEGUN_CPU
+    cpus = {cpu for cpu in {*names.cpus.values()} if _has_words(cpu, wanted, start=start)}
     return frozenset(machine for machine, cpu in names.cpus.items() if cpu in cpus)
 
 
 def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:
-    """Understand the name of an accelerator; of several words the last ones may be begun.
+    """Understand the name of an accelerator; its words after the first may be abbreviated.
 
-    "h100 sxm" is the H100 SXM5, though a cloud has a family of machines with that name. Words of a
-    sentence end a name, though some names have such words in brackets: "google gpus", "gb200 on".
+    "h100 sxm" is the H100 SXM5, although a cloud has a family of machines with that name. A skipped
+    word is never part of a name, although the names of some accelerators have such words in
+    brackets: "google gpus", "gb200 on".
     """
     words = text.split()
     if any(word in SKIPPED or KINDS.get(word) == ANY_ACCELERATOR for word in words):
@@ -512,12 +530,11 @@ def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> M
     return complete or (_accelerator(text, names, start=True) if may_be_begun else None)
 
 
-def _without_same(meanings: list[Meaning], text: str, names: ReleaseWords) -> list[Meaning]:
-    """Leave out meanings that a word cannot have beside its others.
+def _preferred(meanings: list[Meaning], text: str, names: ReleaseWords) -> list[Meaning]:
+    """Drop meanings that another meaning of the phrase rules out.
 
-    h100-380 and "NVIDIA H100" are names of machines: "h100" means all machines with an H100.
-    "google" is a cloud and the maker of TPUs: it means the cloud, and so does "aws" beside regions
-    such as AWS GovCloud.
+    An accelerator rules out machines named after it: "h100" is not h100-380. A cloud rules out an
+    accelerator and places: "google" is not the maker of TPUs, "aws" is not AWS GovCloud.
     """
     kinds = {meaning.kind for meaning in meanings}
     if kinds - AS_OPTION.keys():
@@ -533,7 +550,7 @@ def _without_same(meanings: list[Meaning], text: str, names: ReleaseWords) -> li
 def _amount(text: str, search: Search) -> Meaning | None:
     """Understand a term, a number of vCPUs or an amount of memory.
 
-    Memory behind an accelerator is that of one accelerator: "a100 80gb".
+    Memory after an accelerator is the memory of one accelerator: "a100 80gb".
     """
     term = _TERM.fullmatch(text)
     if term:
@@ -552,7 +569,7 @@ def _amount(text: str, search: Search) -> Meaning | None:
 
 
 def _kind(text: str) -> Meaning | None:
-    """Understand a word that means every accelerator of a kind, or none."""
+
     kind = KINDS.get(text)
     return Meaning("accelerator", {"accelerator_kinds": frozenset({kind})}) if kind else None
 
@@ -593,7 +610,7 @@ def _code(text: str) -> Meaning | None:
 
 
 def providers(text: str, names: ReleaseWords) -> frozenset[str]:
-    """Find the provider of a name: its code, its display name, or the first word of that."""
+    """Find a provider by its code, its display name, or the first word of its display name."""
     matches = _named(text, names.providers)
     return frozenset(matches) if len(matches) == 1 else frozenset()
 
@@ -607,7 +624,7 @@ def _named(text: str, titles: Mapping[str, str]) -> list[str]:
 
 
 def _market(text: str, names: ReleaseWords) -> str:
-    """Write where the quantiles of a market are; empty if the text does not name one."""
+    """State where to find the quantiles of a market; empty if the text does not name a market."""
     titles = [names.markets[provider] for provider in _named(text, names.markets)]
     hint = 'a market without list prices. Its quantiles: hwprices query "from market_quantiles".'
     return f"{titles[0]} is {hint}" if titles else ""
@@ -623,7 +640,7 @@ def provider_spellings(names: ReleaseWords) -> dict[str, str]:
 
 
 def which_provider(text: str, names: ReleaseWords) -> str:
-    """Write the remedy for an unknown provider: codes that are spelled alike, else all."""
+    """Write the remedy for an unknown provider: similar names, else all providers."""
     if market := _market(text.lower(), names):
         return market
     spellings = provider_spellings(names)
@@ -635,8 +652,7 @@ def which_provider(text: str, names: ReleaseWords) -> str:
 
 def _machines(phrase: str, names: ReleaseWords) -> Meaning | None:
     """Understand a machine type, a family, or a word that is both: "a2"."""
-    of_name = machine_names.find_machines(names.machines, phrase)
-    machines = [*of_name, *machine_names.of_family(names.machines, phrase)]
+    machines = [*find_machines(names.machines, phrase), *find_family(names.machines, phrase)]
     chosen = frozenset((machine.provider, machine.instance_type) for machine in machines)
     return Meaning("type", {"machines": chosen}) if chosen else None
 
@@ -651,15 +667,15 @@ def _accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning
 
 
 def unknown_machines(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
-    """Find machines whose accelerator has no id but is called so by the vendor."""
-    asked = _asked_words(text)
+    """Find machines whose accelerator has no id, by the vendor's name of the accelerator."""
+    wanted = _split_words(text)
     return frozenset(
-        machine for machine, device in names.unknown.items() if _has_words(device, asked)
+        machine for machine, device in names.unknown.items() if _has_words(device, wanted)
     )
 
 
 def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) -> list[str]:
-    """Find the accelerators that have all words of a text in id or name.
+    """Find the accelerators whose id and name contain all words of a text.
 
     "h100" is every form of the H100 and no GH200, "a100 sxm4" both memory sizes of that board. With
     ``start`` the beginning of a word is enough, if it is no word of another: "mi300" is the MI300X,
@@ -668,12 +684,12 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
     if text in names:
         return [text]
     devices = {key: f"{key} {name}" for key, name in names.items()}
-    asked = _asked_words(text)
-    begun = [word for word in asked if start and _may_be_begun(word, devices.values())]
+    wanted = _split_words(text)
+    begun = [word for word in wanted if start and _may_be_begun(word, devices.values())]
     return [
         key
         for key, device in devices.items()
-        if asked and all(_has_word(device, word, start=word in begun) for word in asked)
+        if wanted and all(_has_word(device, word, start=word in begun) for word in wanted)
     ]
 
 
@@ -681,13 +697,13 @@ def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
     return word in FORMS or not any(_has_word(device, word, start=False) for device in devices)
 
 
-def _asked_words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     squeezed = (re.sub(r"[^a-z0-9]", "", word) for word in re.split(r"[\s_-]+", text.lower()))
     return [word for word in squeezed if word]
 
 
-def _has_words(name: str, asked: list[str], *, start: bool = False) -> bool:
-    return bool(asked) and all(_has_word(name, word, start=start) for word in asked)
+def _has_words(name: str, wanted: list[str], *, start: bool = False) -> bool:
+    return bool(wanted) and all(_has_word(name, word, start=start) for word in wanted)
 
 
 def short_names(ids: Iterable[str]) -> list[str]:
@@ -697,10 +713,10 @@ def short_names(ids: Iterable[str]) -> list[str]:
 
 
 def _has_word(name: str, word: str, *, start: bool) -> bool:
-    """Return whether a name has a word, which may be written with gaps: "rtx4090", "tpu v5e".
+    """Check whether a name contains a word, also in parts: "rtx4090" is in "rtx 4090".
 
-    With ``start`` the word may be the beginning of one, but a number never that of a larger one:
-    "40" is in "40gb" and "4" is not, and "h20" is no H200.
+    With ``start`` the beginning of a word is enough, but a number must be complete: "40" is in
+    "40gb", "4" is not, and "h20" is not the beginning of "h200".
     """
     pattern = re.escape(word) + r"(?!\d)" * word[-1].isdigit()
     matches = re.match if start else re.fullmatch
@@ -708,9 +724,9 @@ def _has_word(name: str, word: str, *, start: bool) -> bool:
 
 
 def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
-    """List the words of a name, and those that follow one another as one word.
+    """List the words of a name, and its consecutive words joined to one.
 
-    A joined word ends with the first part that makes it as long as ``longest``.
+    A joined word ends with the first part that makes it at least ``longest`` letters long.
     """
     parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
     for first in range(len(parts)):
@@ -722,10 +738,10 @@ def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
                 break
 
 
-def places(text: str, names: ReleaseWords) -> list[place_names.NamedPlace]:
-    """Find the regions that a word means; none if it means no place."""
-    continent = place_names.continent_code(text)
-    country = None if continent else place_names.country_code(text, names.countries)
+def places(text: str, names: ReleaseWords) -> list[NamedPlace]:
+    """Find the regions of a place; none if the text is not a place."""
+    continent = continent_code(text)
+    country = None if continent else country_code(text, names.countries)
     if continent or country:
         return [
             place
@@ -734,10 +750,10 @@ def places(text: str, names: ReleaseWords) -> list[place_names.NamedPlace]:
             or (country and place.country == country)
             or place.region.lower() == text
         ]
-    regions = place_names.by_region(names.places, text)
+    regions = regions_by_name(names.places, text)
     if regions or text in SKIPPED or len(text) < MIN_CITY:
         return regions
-    return place_names.by_city(names.places, text)
+    return regions_by_city(names.places, text)
 
 
 def _merge(search: Search, meaning: Meaning) -> Search:
@@ -750,19 +766,19 @@ def _merge(search: Search, meaning: Meaning) -> Search:
         if name == "regions" and before and (value < before or before < value):
             changes[name] = min(before, value, key=len)  # "frankfurt germany"
             continue
-        if name in ONE_VALUE and before not in (value, getattr(NOTHING_ASKED, name)):
+        if name in ONE_VALUE and before not in (value, getattr(EMPTY, name)):
             raise more_than_one(name)
         changes[name] = before | value if isinstance(value, frozenset) and before else value
     return replace(search, **changes)  # type: ignore[arg-type]
 
 
 def more_than_one(name: str) -> HwpricesError:
-    """Make the error for two values of a part of ONE_VALUE."""
+    """Return the error for two values of a field of ONE_VALUE."""
     return HwpricesError(f"more than one {ONE_VALUE[name]} is requested", "Ask for one at a time.")
 
 
 def _suggestions(word: str, names: ReleaseWords) -> str:
-    """Write near names of any kind for a word that means nothing."""
+    """Write the remedy for an unknown word: similar names of any kind."""
     if market := _market(word.lower(), names):
         return market
     counted = _COUNTED.fullmatch(word.lower())
@@ -777,11 +793,11 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
     if text in CODES or text in CONTINENTS:
-        return "No region of this release is there."
+        return "This release has no region there."
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
     alike = near(text, spellings, least)
     if not alike and len(text) >= MIN_BEGUN:
-        alike = [spelling for spelling in spellings if spelling.startswith(text)][:MOST_BEGUN]
+        alike = [spelling for spelling in spellings if spelling.startswith(text)][:MAX_BEGUN]
     matches = dict.fromkeys(spellings[spelling] for spelling in alike)
     if matches:
         return f"Did you mean {', '.join(matches)}?"

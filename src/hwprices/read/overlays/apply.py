@@ -1,9 +1,8 @@
-"""Apply own discounts to list prices, and state which rules can match no price, and why.
+"""Apply own discounts to list prices, and warn of rules that match no price.
 
-A misspelled option or term is an error when the file of rules is read. Providers, places, machine
-types and accelerators are those of a release, and a file of rules may rightly name some that this
-release does not have: a type that is sold since yesterday, or a cloud that another root holds. So
-they are warnings.
+A misspelled option or term is an error when the file of rules is read. A provider, place, machine
+type or accelerator that this release does not have is only a warning, because another release may
+have it.
 """
 
 import fnmatch
@@ -35,19 +34,18 @@ OF_OFFERS = {
     "tenancy": pl.lit("shared"),
     "upfront": pl.lit(None, dtype=Money),
 }
-"""What all prices of ``offers`` have in common."""
+"""Values that all prices of ``offers`` share."""
 
 
 def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
     """Change the prices of rows that have the columns of ``prices`` and of their machine.
 
-    ``hourly``, ``upfront`` and ``effective_hourly`` become what the rules leave of them;
-    ``list_effective_hourly`` keeps the list price and ``overlay`` names the rules that applied, in
-    their order, null where none did. A price that is not known stays so, and a change that would
-    leave nothing of a price does not apply.
+    Changes ``hourly``, ``upfront`` and ``effective_hourly``. Adds ``list_effective_hourly``, the
+    list price, and ``overlay``, the names of the rules that applied in their order, or null.
+    Unknown prices stay unknown. A change that would leave nothing of a price does not apply.
 
     Args:
-        rows: one price a row. A column of a machine that a rule asks for must be there.
+        rows: one price a row, with the columns of machines that the rules name.
         overlays: the rules and the day.
     """
     rows = rows.with_columns(
@@ -55,7 +53,7 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
         pl.lit(None, dtype=pl.String).alias(RULE),
         pl.lit(False).alias("__stopped"),
     )
-    for rule in overlays.in_force:
+    for rule in overlays.active:
         rows = _apply_rule(rows, rule)
     return rows.drop("__stopped")
 
@@ -85,16 +83,16 @@ def apply_to_column(
 def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays, rates: Rates) -> pl.LazyFrame:
     """Change the prices in USD of offers: on demand, spot and the best commitments.
 
-    Rules apply to the on-demand price in the vendor's currency, before ``rates`` convert it, so
-    that those with an amount find their currency. Figures of offers that are derived from the
-    on-demand price in USD stay those of the list price. Adds ``overlay_<column>`` of each price:
-    the names of the rules that changed it, null where none did.
+    Rules apply to the on-demand price before ``rates`` convert it, so that rules with an amount see
+    the vendor's currency. Other figures that derive from the on-demand price in USD are not
+    changed. Adds ``overlay_<column>`` for each price: the names of the rules that changed it, or
+    null.
     """
-    own, in_usd, currency = "on_demand_hourly", "on_demand_usd_per_hour", pl.col("currency")
-    offers = apply_to_column(offers, overlays, own, "on_demand", currency)
+    native, in_usd, currency = "on_demand_hourly", "on_demand_usd_per_hour", pl.col("currency")
+    offers = apply_to_column(offers, overlays, native, "on_demand", currency)
     offers = offers.with_columns(
-        pl.when(currency == USD).then(own).otherwise(in_usd).alias(in_usd),
-        pl.col(f"overlay_{own}").alias(f"overlay_{in_usd}"),
+        pl.when(currency == USD).then(native).otherwise(in_usd).alias(in_usd),
+        pl.col(f"overlay_{native}").alias(f"overlay_{in_usd}"),
     )
     offers = offers_in_usd(offers, rates)
     offers = apply_to_column(offers, overlays, "spot_usd_per_hour", "spot")
@@ -107,24 +105,24 @@ COMMITTED_COLUMN = re.compile(
 
 
 def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
-    """Choose the cheapest commitments of offers again, with own discounts on each of them.
+    """Choose the cheapest commitments of offers again, after own discounts on each.
 
-    Changes ``best_1y_usd_per_hour`` and ``best_1y_option``, and those of 3 years; the columns of
-    each commitment stay as they are. Adds ``overlay_best_1y_usd_per_hour`` and that of 3 years.
+    Changes ``best_1y_usd_per_hour`` and ``best_1y_option``, and the same of 3 years, but not the
+    columns of each commitment. Adds ``overlay_best_1y_usd_per_hour``, and the same of 3 years.
     """
     key = ["provider", "region", "instance_type"]
     names = offers.collect_schema().names()
-    bought = [
+    committed = [
         (name, *COMMITMENT_COLUMNS[match[1]], 12 * int(match[2]))
         for name in names
         if (match := COMMITTED_COLUMN.fullmatch(name))
     ]
     columns = ["column", "purchase_option", "commitment_plan", "term_months"]
-    terms = pl.LazyFrame(bought, schema=columns, orient="row").with_row_index("position")
+    terms = pl.LazyFrame(committed, schema=columns, orient="row").with_row_index("position")
     machine = [name for name in dict.fromkeys([*key, *MATCH_COLUMNS.values()]) if name in names]
     price = pl.col("effective_hourly")
     listed = (
-        offers.select(*machine, *(row[0] for row in bought))
+        offers.select(*machine, *(row[0] for row in committed))
         .unpivot(index=machine, variable_name="column", value_name="effective_hourly")
         .filter(price.is_not_null())
         .join(terms, on="column")
@@ -168,9 +166,9 @@ def _apply_rule(rows: pl.LazyFrame, rule: Rule) -> pl.LazyFrame:
 
 
 def _changed(rule: Rule, name: str) -> pl.Expr:
-    """Write what a rule makes of a price column. A fixed price has nothing upfront.
+    """Return a price column after a rule. A fixed price has no upfront payment.
 
-    A change is of the hourly part; what that part cannot give comes off what is paid upfront.
+    A ``change`` applies to the hourly part; a discount beyond that reduces the upfront payment.
     """
     before = pl.col(name).cast(WideMoney)
     if rule.factor is not None:
@@ -189,10 +187,10 @@ def _changed(rule: Rule, name: str) -> pl.Expr:
 
 
 def matches(rule: Rule) -> pl.Expr:
-    """Write the condition under which a rule is for a price.
+    """Return the condition that a rule matches a price.
 
-    It reads the columns of MATCH_COLUMNS that the rule asks for; an amount's also ``currency``, and
-    the option ``commitment`` also ``term_months``.
+    It needs the columns of MATCH_COLUMNS that the rule names; also ``currency`` if the rule has an
+    amount, and ``term_months`` if it has the option ``commitment``.
     """
     conditions = [
         _any_of(pl.col(MATCH_COLUMNS[name]).cast(pl.String), patterns)
@@ -205,39 +203,39 @@ def matches(rule: Rule) -> pl.Expr:
 
 
 def _is_commitment(name: str, patterns: tuple[str, ...]) -> pl.Expr:
-    """Write that a price has a term, where the rule's option is ``commitment``."""
+    """Return the condition that a price has a term; false unless the option is ``commitment``."""
     asks = name == "option" and COMMITMENT in (pattern.lower() for pattern in patterns)
     return pl.col("term_months") > 0 if asks else pl.lit(False)
 
 
-PATTERNS_AT_ONCE = 200
-"""Patterns that are put into one regular expression. Compiled, it may take 10 MB at most:
+MAX_PATTERNS = 200
+"""Patterns in one regular expression, whose compiled size is limited to 10 MB:
 https://docs.rs/regex/latest/regex/struct.RegexBuilder.html#method.size_limit"""
 
 
 def _any_of(value: pl.Expr, patterns: tuple[str, ...]) -> pl.Expr:
-    """Write that a text is one of the patterns, whatever the case.
+    """Return the condition that a text matches one of the patterns, ignoring case.
 
-    Plain texts are looked up: of a list of a thousand types a regular expression would be too long.
+    Patterns without wildcards are looked up, because a long list needs too large an expression.
     """
     value = value.str.to_lowercase()
     plain = [pattern.lower() for pattern in patterns if not has_wildcard(pattern)]
     wild = [pattern.lower() for pattern in patterns if has_wildcard(pattern)]
-    starts = range(0, len(wild), PATTERNS_AT_ONCE)
-    parts = [_like(value, wild[start : start + PATTERNS_AT_ONCE]) for start in starts]
+    starts = range(0, len(wild), MAX_PATTERNS)
+    parts = [_like(value, wild[start : start + MAX_PATTERNS]) for start in starts]
     return pl.any_horizontal(value.is_in(plain), *parts)
 
 
 def _like(value: pl.Expr, patterns: list[str]) -> pl.Expr:
-    """Write that a text in lower case is like one of the patterns."""
+    """Return the condition that a text in lower case matches one of the patterns."""
     spelled = "|".join(f"(?:{fnmatch.translate(pattern)})" for pattern in patterns)
-    # fnmatch writes for Python; the regular expressions of polars have no \Z and no atomic groups
+    # fnmatch writes for Python; polars' regular expressions have neither \Z nor atomic groups
     rust = spelled.replace(r"\Z", "$").replace(r"\z", "$").replace("(?>", "(?:")
     return value.str.contains(f"^(?:{rust})$")
 
 
 def has_wildcard(text: str) -> bool:
-    """Return whether a text matches others too.
+    """Check whether a pattern has a wildcard.
 
     >>> has_wildcard("us-*"), has_wildcard("p5.48xlarge")
     (True, False)
@@ -245,28 +243,28 @@ def has_wildcard(text: str) -> bool:
     return any(sign in text for sign in "*?[")
 
 
-Match = Mapping[str, tuple[str, ...]]  # Key of ``match``: its texts
+Match = Mapping[str, tuple[str, ...]]  # texts by key of ``match``
 
-OF_RELEASE = ("provider", "region", "country", "family", "type", "accelerator")
-"""Keys of ``match`` whose values are those of a release."""
+RELEASE_KEYS = ("provider", "region", "country", "family", "type", "accelerator")
+"""Keys of ``match`` whose values depend on the release."""
 
-OF_PURCHASE = ("option", "plan", "term", "os", "license", "tenancy")
-MAX_WARNINGS = 8  # Rules may be written for another release altogether; the first lines say so
+PURCHASE_KEYS = ("option", "plan", "term", "os", "license", "tenancy")
+MAX_WARNINGS = 8  # enough to notice that all rules are for another release
 
 LABELS = {"type": "machine type", "os": "operating system"}
-"""What a key of ``match`` is called in a sentence, where it is called otherwise."""
+"""Keys of ``match`` that have another name in a sentence."""
 
 
 def warn_unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords | None = None) -> None:
     """Warn of the rules in effect that can match no price of the release.
 
-    One HwpricesWarning for each text that no price has, with texts spelled alike, and one for each
-    rule whose texts no price has together.
+    Warns once for each text that no price has, with similar texts, and once for each rule whose
+    texts no price has together.
 
     Args:
         dataset: the release.
         overlays: the rules and the day.
-        names: those of the release, where they are at hand.
+        names: the names of the release, if already read.
     """
     for count, line in enumerate(unmatched(dataset, overlays, names or ReleaseWords(dataset))):
         if count == MAX_WARNINGS:
@@ -277,12 +275,12 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords | No
 
 
 def unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords) -> Iterator[str]:
-    """Write a sentence for each text of a rule in effect that no price of the release has."""
-    asking = [rule for rule in overlays.in_force if rule.match or rule.factor is None]
-    if not asking:
+    """Yield a sentence for each text of a rule in effect that no price of the release has."""
+    conditional = [rule for rule in overlays.active if rule.match or rule.factor is None]
+    if not conditional:
         return
     machines, purchases = _sold(dataset)
-    for rule in asking:
+    for rule in conditional:
         unknown = list(_unknown(rule, machines))
         for key, text, is_all in unknown:
             hint = _hint(key, text, names, machines)
@@ -291,21 +289,21 @@ def unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords) -> Itera
                 f"{overlays.file}:{rule.line}: {rule.name}: no price of this release has the"
                 f" {LABELS.get(key, key)} {text!r}{nothing}." + (f" {hint}" if hint else "")
             )
-        if not unknown and (asked := _not_together(rule, machines, purchases)):
-            together = "together: " if "," in asked else ""
+        if not unknown and (texts := _not_together(rule, machines, purchases)):
+            together = "together: " if "," in texts else ""
             yield (
                 f"{overlays.file}:{rule.line}: {rule.name}: no price of this release has"
-                f" {together}{asked}; the rule changes nothing."
+                f" {together}{texts}; the rule changes nothing."
             )
 
 
 def _sold(dataset: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """List the machines that have a price, by place, and the purchase options that each cloud has.
+    """List the machines with a price, by place, and the purchase options of each cloud.
 
-    Their columns are those of MATCH_COLUMNS, and of the ways also ``currency``.
+    Both have columns of MATCH_COLUMNS; the purchase options also have ``currency``.
     """
     place, machine = ["provider", "region"], ["provider", "instance_type"]
-    ways = ["provider", "currency", *(MATCH_COLUMNS[key] for key in OF_PURCHASE)]
+    purchase = ["provider", "currency", *(MATCH_COLUMNS[key] for key in PURCHASE_KEYS)]
     prices = dataset.scan("prices").filter(pl.col("effective_hourly").is_not_null())
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     types = dataset.scan("instance_types").select(*machine, "family", accelerator_id=first)
@@ -316,13 +314,13 @@ def _sold(dataset: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
         .join(types, on=machine, how="left")
         .join(regions, on=place, how="left")
     )
-    machines, purchases = pl.collect_all([sold, prices.select(ways).unique()])
+    machines, purchases = pl.collect_all([sold, prices.select(purchase).unique()])
     return machines, purchases
 
 
 def _unknown(rule: Rule, machines: pl.DataFrame) -> Iterator[tuple[str, str, bool]]:
-    """Find the texts of a rule that no price has: key, text, and whether its key has no other."""
-    for key in OF_RELEASE:
+    """Yield the texts of a rule that no price has: key, text, and whether all of the key are."""
+    for key in RELEASE_KEYS:
         texts = rule.match.get(key, ())
         values = machines[MATCH_COLUMNS[key]].drop_nulls().unique().str.to_lowercase().to_list()
         exact = set(values)
@@ -337,15 +335,14 @@ def _unknown(rule: Rule, machines: pl.DataFrame) -> Iterator[tuple[str, str, boo
 
 
 def _not_together(rule: Rule, machines: pl.DataFrame, purchases: pl.DataFrame) -> str:
-    """Write the texts of a rule that prices have one by one and not together; empty if they do."""
-    of_machines = _part(rule, OF_RELEASE)
-    of_purchases = _part(rule, ("provider", *OF_PURCHASE))
-    percentage = replace(rule, match=of_machines, factor=Decimal(1))  # asks for no currency
+    """Write the texts of a rule that no price has together; empty if a price has them."""
+    machine, purchase = _part(rule, RELEASE_KEYS), _part(rule, ("provider", *PURCHASE_KEYS))
+    percentage = replace(rule, match=machine, factor=Decimal(1))  # matches any currency
     if machines.filter(matches(percentage)).is_empty():
-        return _listed(of_machines)
-    if purchases.filter(matches(replace(rule, match=of_purchases))).is_empty():
+        return _listed(machine)
+    if purchases.filter(matches(replace(rule, match=purchase))).is_empty():
         currency = {} if rule.factor is not None else {"currency": (rule.currency,)}
-        return _listed({**of_purchases, **currency})
+        return _listed({**purchase, **currency})
     return ""
 
 
@@ -358,7 +355,7 @@ def _listed(match: Match) -> str:
 
 
 def _hint(key: str, text: str, names: ReleaseWords, machines: pl.DataFrame) -> str:
-    """Write what a text may mean that no price has; empty where nothing is like it."""
+    """Suggest what a text that no price has may mean; empty if nothing is similar."""
     sold = machines[MATCH_COLUMNS[key]].drop_nulls().unique().sort().to_list()
     meant: list[str] = []
     if key == "provider":

@@ -10,8 +10,8 @@
       from: 2026-01-01                 # first and last day, both optional
       to: 2026-12-31
 
-Rules apply in their order, each to what the one before left; ``stop: true`` makes a rule the last
-for the prices that it matches.
+Rules apply in their order, each to the result of the previous rule. After a rule with ``stop:
+true``, no other rule changes the prices that it matches.
 """
 
 import fnmatch
@@ -35,8 +35,7 @@ PRICE_VALUES: Mapping[str, Collection[str]] = {
     "license": list(vocabulary.LICENSE_MODELS),
     "tenancy": list(vocabulary.TENANCIES),
 }
-"""Name in a rule's ``match``: all that prices have there. Any other text would match nothing."""
-
+"""Keys of ``match`` with a fixed vocabulary: the only texts that can match a price."""
 
 MATCH_COLUMNS = {
     "provider": "provider",
@@ -52,16 +51,13 @@ MATCH_COLUMNS = {
     "license": "license_model",
     "tenancy": "tenancy",
 }
-"""Name in ``match``: column of a price or of its machine."""
+"""Keys of ``match``: the column of a price or of its machine."""
 
 EFFECTS = ("discount", "change", "price")
 KEYS = ("name", "match", *EFFECTS, "currency", "from", "to", "stop")
-MAX_BYTES = 1_000_000  # of a file of rules: 100 times the longest that a person writes
+MAX_BYTES = 1_000_000  # of a file of rules
 MAX_CHARACTERS = 1000  # of one word in it
-
-MAX_DECIMALS = 20
-"""Most digits of an amount after the point. A percentage of a spreadsheet has up to 17, and polars
-takes 38."""
+MAX_DECIMALS = 20  # of an amount; spreadsheets write up to 17, polars takes 38
 
 LEAST_PRICE = Decimal("1e-10")  # Smallest price that is not 0 with the decimals of ``units.Money``
 HUNDRED = Decimal(100)
@@ -71,8 +67,8 @@ HUNDRED = Decimal(100)
 class Rule:
     """One rule. Exactly one of ``factor``, ``change`` and ``price`` is not None.
 
-    ``factor``: what the price is multiplied by. ``change`` and ``price`` are amounts for an hour,
-    in ``currency``; prices in other currencies stay as they are. ``first`` and ``last`` are days.
+    ``factor`` multiplies the price. ``change`` and ``price`` are amounts per hour in ``currency``;
+    they do not apply to prices in other currencies. ``first`` and ``last`` are days.
     """
 
     name: str
@@ -93,23 +89,24 @@ class Rule:
 
 @dataclass(frozen=True)
 class Overlays:
-    """Rules in their order, the day for which they are read, and the name of their file."""
+    """Rules in their order, the day on which they apply, and the name of their file."""
 
     rules: tuple[Rule, ...]
     day: date
     file: str = "overlays"
 
     @property
-    def in_force(self) -> tuple[Rule, ...]:
-        """The rules that hold on the day."""
+    def active(self) -> tuple[Rule, ...]:
+        """The rules in effect on the day."""
         return tuple(rule for rule in self.rules if rule.holds_on(self.day))
 
 
 def load(file: str | Path, day: date | None = None) -> Overlays:
-    """Read a file of rules, for a day (without one: today in UTC).
+    """Read a file of rules for a day, by default today in UTC.
 
     Raises:
-        HwpricesError: the file cannot be read, or a rule is wrong; the line names both.
+        HwpricesError: the file cannot be read, or a rule is wrong; the message names the file and
+            its line.
     """
     path = Path(file)
     try:
@@ -124,11 +121,11 @@ def load(file: str | Path, day: date | None = None) -> Overlays:
     return parse(data.decode("utf-8", errors="replace"), str(path), day)
 
 
-def given(overlays: str | Path | Overlays | None) -> Overlays | None:
-    """Read the rules where the path of their file is given; others are given as they are.
+def as_overlays(overlays: str | Path | Overlays | None) -> Overlays | None:
+    """Load rules from a path, or return rules that are already loaded.
 
     Raises:
-        HwpricesError: see ``load``; or they are neither.
+        HwpricesError: see ``load``; or the value has another type.
     """
     if isinstance(overlays, str | Path):
         return load(overlays)
@@ -138,10 +135,10 @@ def given(overlays: str | Path | Overlays | None) -> Overlays | None:
 
 
 def parse(text: str, file: str = "overlays", day: date | None = None) -> Overlays:
-    """Read rules from a text. ``file`` names it in errors.
+    """Read rules from a text. ``file``: its name in errors.
 
     Raises:
-        HwpricesError: it is no YAML, no list, or a rule is wrong.
+        HwpricesError: the text is not a list in YAML, or a rule is wrong.
     """
     import yaml
 
@@ -244,14 +241,13 @@ class _Reader:
         return wanted
 
     def check_values(self, name: str, patterns: tuple[str, ...], node: Any) -> None:
-        """Refuse a text that no price can have: the rule would change nothing, and not say so."""
+        """Reject a text that no price can have: the rule would silently change nothing."""
         values = PRICE_VALUES.get(name)
         if values is None:
             return
         for pattern in patterns:
             if not fnmatch.filter(values, pattern.lower()):
-                there_are = f"There are: {', '.join(values)}."
-                hint = did_you_mean(pattern, values) or there_are
+                hint = did_you_mean(pattern, values) or f"There are: {', '.join(values)}."
                 self.fail(f"no price has the {name} {pattern!r}", hint, node)
 
     def months(self, text: str) -> str:

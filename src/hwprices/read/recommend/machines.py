@@ -8,7 +8,14 @@ from hwprices.errors import HwpricesError
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.find import request
 from hwprices.read.find.names import ReleaseWords
-from hwprices.read.find.search import EVERY_WAY, USUAL, Bounds, Search, machine_types, of_prices
+from hwprices.read.find.search import (
+    EVERY_WAY,
+    USUAL,
+    Bounds,
+    Search,
+    machine_types,
+    price_conditions,
+)
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import constants
@@ -115,9 +122,9 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
-    places = of_prices(replace(EVERY_WAY, providers=asked.providers, regions=asked.regions))
+    places = price_conditions(replace(EVERY_WAY, providers=asked.providers, regions=asked.regions))
     offers = dataset.scan("offers").with_row_index("offer").filter(*places)
-    overlays = rules.given(limits.overlays)
+    overlays = rules.as_overlays(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
         if overlays is None

@@ -73,7 +73,7 @@ def recommend(
     """
     question = Question.of(*asked, **named)
     limits = question.limits
-    if (overlays := rules.given(limits.overlays)) is not None:
+    if (overlays := rules.as_overlays(limits.overlays)) is not None:
         limits = replace(limits, overlays=overlays)
         warn_unmatched(dataset, overlays)
     job = None

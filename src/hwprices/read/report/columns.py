@@ -1,8 +1,7 @@
-"""Which columns of offers the page has, and the words of ``find`` that it reads alike.
+"""The columns of offers on the page, and the grammar of its questions.
 
-The vocabulary and the patterns are those of ``read.find``: what a word of a place means is looked
-up there, once for each word that the release has a use for. ``tools/page/src/grammar.ts`` reads
-questions with them.
+The vocabulary and the patterns come from ``read.find``, with the meaning of each word for a place
+in the release. ``tools/page/src/grammar.ts`` reads questions with them.
 """
 
 import csv
@@ -54,7 +53,7 @@ LEFT_OUT = (
     "embodied_lifetime_hours",
     "operational_gco2e_per_hour",  # energy_kwh_per_hour × grid_gco2e_per_kwh
 )
-"""Columns that would make the page half as large again. They are in the Parquet."""
+"""Columns that would make the page half as large again. The Parquet files have them."""
 
 ACRONYMS = {
     "1y": "1 year",
@@ -85,8 +84,8 @@ ACRONYMS = {
 
 with Path(__file__).with_name("headings.csv").open(encoding="utf-8", newline="") as _file:
     HEADINGS = {row["column"]: row for row in csv.DictReader(_file)}
-"""Headings of columns of ``offers``, and those of ``sheets`` (accelerators, instance_types) where
-they are not the same. A column without a heading has its ``words``."""
+"""Headings of columns of ``offers``, and different ones for ``sheets`` (accelerators,
+instance_types). Other columns have ``display_words``."""
 
 GROUPS = (
     ("Power and emissions", ("power", "estimated", "pue", "grid", "gco2e", "embodied", "cpu_util")),
@@ -101,7 +100,7 @@ GROUPS = (
     ("Machine", ("memory_", "local_disk", "network", "rdma", "block_storage")),
     ("Machine", ("flags", "observed")),
 )
-"""Group, and how the names of its columns begin; the first that fits counts."""
+"""Groups of columns, by the beginning of their names; the first match counts."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class PageColumn:
     description: str = ""
     option: str = ""  # Purchase option of which it is the price; empty for other columns
     months: int = 0  # Length of the commitment
-    payment: str = ""  # Payment option of the commitment; empty where every one counts
+    payment: str = ""  # Payment option of the commitment; empty for any
 
 
 def display_words(name: str) -> str:
@@ -133,7 +132,7 @@ def sheet_heading(name: str) -> str:
 
 
 def heading(column: str) -> str:
-    """Write the heading of a column of offers; a price has its purchase option's."""
+    """Write the heading of a column of offers; a price has the name of its purchase option."""
     return HEADINGS.get(column, {}).get("offers") or display_words(option_of(column) or column)
 
 
@@ -144,7 +143,7 @@ def option_of(column: str) -> str | None:
 
 
 def sent(offers: pl.DataFrame) -> list[str]:
-    """List the columns of offers that the page gets: none that is empty, and none LEFT_OUT."""
+    """List the columns of offers on the page: without empty ones and LEFT_OUT."""
     return [
         name
         for name in offers.columns
@@ -198,7 +197,7 @@ def _group(name: str) -> str:
 
 
 def descriptions(dataset: Release, table: str) -> dict[str, dict[str, Any]]:
-    """Read what the release's verify.json says of the columns of a table, by name."""
+    """Read the descriptions of a table's columns from the release, by name."""
     package: dict[str, Any] = read_package(dataset, dict[str, Any]) or {}
     for resource in package.get("resources", []):
         if resource.get("name") == table:
@@ -259,17 +258,17 @@ def _places(names: ReleaseWords) -> dict[str, list[int]]:
 
 def _place_words(names: ReleaseWords) -> set[str]:
     countries = {name for name, code in CODES.items() if code in names.countries}
-    found = {*SHORT_CONTINENTS, *countries, *(code.lower() for code in names.countries)}
-    found |= {continent.replace("_", gap) for continent in CONTINENTS for gap in " _-"}
+    texts = {*SHORT_CONTINENTS, *countries, *(code.lower() for code in names.countries)}
+    texts |= {continent.replace("_", gap) for continent in CONTINENTS for gap in " _-"}
     for place in names.places:
         region = place.region.lower()
         parts = normal(region).split("_")
-        found |= {region, " ".join(parts)}
-        found |= {"-".join(parts[:count]) for count in range(1, len(parts))}
-        found |= set(_runs(word.strip("(),.") for word in place.display_name.lower().split()))
+        texts |= {region, " ".join(parts)}
+        texts |= {"-".join(parts[:count]) for count in range(1, len(parts))}
+        texts |= set(_runs([word.strip("(),.") for word in place.display_name.lower().split()]))
     for region in {place.region for place in names.places}:
-        found |= set(_directions(*direction(region)))
-    return found
+        texts |= set(_directions(*direction(region)))
+    return texts
 
 
 def _directions(parts: tuple[str, ...], number: str) -> Iterator[str]:
@@ -284,27 +283,26 @@ def _directions(parts: tuple[str, ...], number: str) -> Iterator[str]:
                 yield from (text, f"{text}{number}", f"{text}{gap}{number}")
 
 
-def _runs(of: Iterable[str]) -> Iterator[str]:
-    """List the runs of words that are short enough to be a name."""
-    found = list(of)
-    for first in range(len(found)):
-        for last in range(first + 1, min(first + words.MAX_WORDS, len(found)) + 1):
-            yield " ".join(found[first:last])
+def _runs(name: list[str]) -> Iterator[str]:
+    """List the runs of up to MAX_WORDS consecutive words of a name."""
+    for first in range(len(name)):
+        for last in range(first + 1, min(first + words.MAX_WORDS, len(name)) + 1):
+            yield " ".join(name[first:last])
 
 
 def _accelerators(names: ReleaseWords) -> dict[str, Any]:
-    """List accelerators by id, those without one by the vendor's name, and the words of each.
+    """List accelerators by id or by the vendor's name, and the positions of each word in them.
 
-    A word that is written with gaps in a name, such as rtx4090, is listed with them joined.
+    Consecutive words are also listed joined: rtx4090.
     """
     texts = {key: f"{key} {name}" for key, name in names.accelerators.items()}
     texts |= {device: device for device in names.unknown.values() if device not in texts}
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for position, text in enumerate(texts.values()):
         for word in words.joined_words(text):
-            found.setdefault(word, []).append(position)
+            positions.setdefault(word, []).append(position)
     return {
         "accelerators": list(texts),
-        "accelerator_words": dict(sorted(found.items())),
+        "accelerator_words": dict(sorted(positions.items())),
         "short_names": words.short_names(names.accelerators),
     }

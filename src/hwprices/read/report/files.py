@@ -1,11 +1,11 @@
-"""The files that come with the program, and tables packed for the page.
+"""Read the files that come with the program, and compress tables for the page.
 
-What a release holds is escaped in a template: it is text, never HTML.
+Templates escape all texts of a release.
 
-A packed payload is, gzipped and in base64: the length of the header as four bytes, little-endian;
-the header as JSON; the codes of all columns. A column of a table is a list of its values, each
-once, and an unsigned number per row: 0 for null, else the position of the value, counted from 1.
-``tools/page/src/payload.ts`` reads this.
+A payload is, gzipped and in base64: the length of the header as four bytes, little-endian; the
+header as JSON; the codes of all columns. A column of a table is a list of its distinct values, and
+an unsigned code per row: 0 for null, else the position of the value, counted from 1.
+``tools/page/src/payload.ts`` reads this format.
 """
 
 import base64
@@ -30,9 +30,9 @@ FOLDER = resources.files("hwprices.read.report")
 
 @dataclass(frozen=True)
 class Built:
-    """A file of the bundle that tools/page built, and its hash as a Content-Security-Policy has it.
+    """A file of the bundle that tools/page built, and its hash for the Content-Security-Policy.
 
-    The policy names the hash, so that the browser runs this script and no other.
+    The policy allows the browser to run only the script with this hash.
     """
 
     text: str
@@ -44,8 +44,8 @@ class Built:
 
     @property
     def markup(self) -> Markup:
-        """The text as it stands between <script> and </script>, which esbuild sees to."""
-        return Markup(self.text)  # noqa: S704 - our own file; the release has no part in it
+        """The text for a <script> element; esbuild has escaped it."""
+        return Markup(self.text)  # noqa: S704 - our own file, without data of a release
 
 
 def bundled(name: str) -> Built:
@@ -54,12 +54,12 @@ def bundled(name: str) -> Built:
 
 
 def image() -> bytes:
-    """Read the picture that is shown where somebody links to the page."""
+    """Read the preview image of links to the page."""
     return (FOLDER / "bundle" / "og.png").read_bytes()
 
 
 def template(name: str) -> str:
-    """Read a file of the templates that has nothing to fill in."""
+    """Read a template without placeholders."""
     return (FOLDER / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -85,7 +85,7 @@ FAVICON = (
 
 
 def day(time: date | str) -> str:
-    """Write a day as the page does: 25 Nov 2026."""
+    """Format a day as on the page: 25 Nov 2026."""
     when = date.fromisoformat(time[:10]) if isinstance(time, str) else time
     return f"{when.day} {when:%b %Y}"
 
@@ -94,13 +94,13 @@ def render(template: str, **values: Any) -> str:
     """Fill in a template.
 
     Raises:
-        jinja2.UndefinedError: the template names a value that is not given.
+        jinja2.UndefinedError: a value of the template is missing.
     """
     return _environment().get_template(template).render(**values)
 
 
 CODE_TYPES = {1: "B", 2: "H", 4: "I"}
-"""Bytes of a code: its type in ``array``. The page reads the same three as typed arrays."""
+"""Types in ``array`` by the bytes of a code. The page reads them as typed arrays."""
 
 ALIGNMENT = 4  # bytes; a typed array must begin at a multiple of its width
 COMPRESSION_LEVEL = 9  # written once, read often
@@ -108,10 +108,10 @@ COMPRESSION_LEVEL = 9  # written once, read often
 
 @dataclass
 class Payload:
-    """Tables and facts on their way to the page."""
+    """Tables and facts for the page."""
 
     facts: dict[str, Any] = field(default_factory=dict)
-    """JSON values by name: what the page reads as it is."""
+    """JSON values by name."""
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     codes: bytearray = field(default_factory=bytearray)
 
@@ -142,7 +142,7 @@ class Payload:
         ).encode()
         header += b" " * (-(len(header) + 4) % ALIGNMENT)
         whole = len(header).to_bytes(4, "little") + header + bytes(self.codes)
-        # without a time in it, so that the same release gives the same bytes
+        # without a time, so that the same release gives the same bytes
         return base64.b64encode(gzip.compress(whole, COMPRESSION_LEVEL, mtime=0)).decode()
 
 
@@ -153,7 +153,7 @@ def compressed_json(value: Any) -> str:
 
 
 def code_width(values: int) -> int:
-    """Return how many bytes a code needs, when a column has that many different values."""
+    """Return the bytes of a code for a number of distinct values."""
     return next(width for width in CODE_TYPES if values < 2 ** (8 * width))
 
 
@@ -179,7 +179,7 @@ def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def rows(frame: pl.DataFrame) -> list[Mapping[str, Any]]:
-    """Return the rows of a small table as JSON objects, without what is null."""
+    """Return the rows of a small table as JSON objects without nulls and empty lists."""
     return [
         {name: value for name, value in row.items() if value is not None and value != []}
         for row in records(frame)

@@ -1,4 +1,4 @@
-"""Write index.html: the explorer with everything it needs inside, script, style and figures."""
+"""Write index.html: the explorer with script, style and figures in one file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device import measured
-from hwprices.read.find.search import ANY, USUAL, Search, machine_types, of_prices
+from hwprices.read.find.search import ANY, USUAL, Search, machine_types, price_conditions
 from hwprices.read.find.words import MONTHS
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.past import mark_placeholders
@@ -23,11 +23,11 @@ from hwprices.release import notes as release_notes
 from hwprices.release.release import PRIVATE_HOSTS, REAL, Release, Tables
 
 ROW_ORDER = ("provider", "instance_type", "region")
-"""Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
+"""Order in which neighboring rows are similar, so that gzip compresses them well."""
 
 
 def index(dataset: Release, offers: pl.DataFrame, machines: Machines = "all") -> str:
-    """Return index.html of a release; ``machines`` says which machine types have a page."""
+    """Return index.html of a release; ``machines``: the machine types with a page."""
     return render(
         "index.html",
         script=bundled("page.js"),
@@ -38,11 +38,11 @@ def index(dataset: Release, offers: pl.DataFrame, machines: Machines = "all") ->
 
 
 def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
-    """Pack the figures of a release for the page."""
+    """Return the figures of a release as a payload for the page."""
     names = columns.sent(offers)
     models, answered = answers(dataset)
     described = columns.describe(dataset, names, offers.schema)
-    whole = files.Payload(
+    payload = files.Payload(
         facts={
             "about": about(dataset, offers),
             "machine_pages": machines,
@@ -66,29 +66,29 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
     )
     lists = pl.selectors.list()
     derived = derived_columns(dataset, offers)
-    of_systems = system_columns(dataset, offers)
-    table = offers.select(*names, *derived, *of_systems).sort(ROW_ORDER)
-    whole.add_table("offers", table.with_columns(lists.list.join(", ")))
-    whole.add_table("answers", answered)
+    systems = system_columns(dataset, offers)
+    table = offers.select(*names, *derived, *systems).sort(ROW_ORDER)
+    payload.add_table("offers", table.with_columns(lists.list.join(", ")))
+    payload.add_table("answers", answered)
     intervals = history(dataset)
     if intervals.height:
-        whole.add_table("history", intervals)
-    return whole.packed()
+        payload.add_table("history", intervals)
+    return payload.packed()
 
 
 NO_ACCELERATOR = "no accelerator"
 
 
 def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
-    """Return columns that the page filters by, in the order of the offers.
+    """Return further columns for the filters of the page, in the order of the offers.
 
-    ``device`` is the accelerator's name: that of its sheet, else the vendor's; NO_ACCELERATOR for a
-    machine without one, null for a machine that is not described. ``continent`` is the region's.
-    ``gpu_gib`` is the memory of all accelerators and ``accelerator_gib`` of one, from the sheet
-    where the vendor states none.
+    ``device``: the accelerator's name in its spec sheet, else the vendor's name; NO_ACCELERATOR for
+    a machine without accelerators, null for a machine that is not described. ``continent``: of the
+    region. ``gpu_gib``: the memory of all accelerators; ``accelerator_gib``: of one accelerator,
+    both from the spec sheet if the vendor does not state them.
     """
     devices = pl.col("accelerators").list
-    of_vendor = (
+    vendor_name = (
         pl.when(devices.len() > 1)
         .then(pl.lit("several kinds"))
         .otherwise(devices.first().struct.field("vendor_name"))
@@ -96,7 +96,7 @@ def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
     types = machine_types(dataset).select(
         *("provider", "instance_type", "accelerator_gib"),
         gpu_gib="accelerator_memory_gib",
-        of_vendor=of_vendor,
+        vendor_name=vendor_name,
     )
     places = dataset.scan("regions").select("provider", "region", "continent")
     kind = pl.col("accelerator_kind")
@@ -108,7 +108,7 @@ def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
             pl.when(kind == "none")
             .then(pl.lit(NO_ACCELERATOR))
             .when(kind.is_not_null())
-            .then(pl.coalesce("accelerator_name", "of_vendor", pl.lit("not identified")))
+            .then(pl.coalesce("accelerator_name", "vendor_name", pl.lit("not identified")))
             .alias("device"),
             *("continent", "gpu_gib", "accelerator_gib"),
         )
@@ -120,8 +120,8 @@ def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
 def system_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
     """Return the prices of operating systems besides Linux, in the order of the offers.
 
-    A column is named after system and price: ``windows:best_1y_usd_per_hour``. The cheapest price
-    counts, as in the columns of Linux; ``windows:on_demand_hourly`` is in the offer's currency.
+    Names of columns are system and price: ``windows:best_1y_usd_per_hour``. They have the cheapest
+    price, like the columns of Linux. ``windows:on_demand_hourly`` is in the offer's currency.
     """
     option, term, usd = (
         pl.col("purchase_option"),
@@ -139,7 +139,7 @@ def system_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
     others = Search(os=ANY)
     found = (
         dataset.scan("prices")
-        .filter(*of_prices(others), *REAL, pl.col("os") != "linux")
+        .filter(*price_conditions(others), *REAL, pl.col("os") != "linux")
         .join(offers.lazy().select(*key, "currency"), on=[*key, "currency"], how="semi")
         .group_by(*key, "os")
         .agg(
@@ -149,22 +149,22 @@ def system_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
         .collect(engine="streaming")
     )
     columns: list[pl.Series] = []
-    for (system,), own in sorted(found.partition_by("os", as_dict=True).items()):
-        aligned = offers.select(key).join(own, on=key, how="left", maintain_order="left")
+    for (system,), group in sorted(found.partition_by("os", as_dict=True).items()):
+        aligned = offers.select(key).join(group, on=key, how="left", maintain_order="left")
         filled = [aligned[name] for name in amounts if aligned[name].count()]
         columns += [series.alias(f"{system}:{series.name}") for series in filled]
     return columns
 
 
 def regions(dataset: Release) -> list[Mapping[str, Any]]:
-    """Return where regions are, for the map. Some providers name no place."""
+    """Return the regions with known coordinates, for the map."""
     names = ["provider", "region", "display_name", "country", "latitude", "longitude"]
     placed = dataset.scan("regions").select(names).drop_nulls(["latitude", "longitude"])
     return files.rows(placed.sort("provider", "region").collect())
 
 
 def accelerators(dataset: Release) -> list[Mapping[str, Any]]:
-    """Return the sheet of accelerators without the columns that the page computes from offers."""
+    """Return the spec sheet of accelerators without columns that the page computes from offers."""
     sheet = dataset.scan("accelerators").collect()
     return files.rows(sheet.drop("regions", strict=False))
 
@@ -172,18 +172,18 @@ def accelerators(dataset: Release) -> list[Mapping[str, Any]]:
 def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]]:
     """Return the result that represents each accelerator, model and scenario, with its source.
 
-    Where ``offers`` have a price that is based on a measurement, it is of the size of the cheapest.
+    It is a result for the size of the cheapest machine with a price that depends on it.
     """
     wanted = ["accelerator_id", "scenario", "round", "per_accelerator", "unit", "accelerator_count"]
     lengths = ["input_tokens", "output_tokens"]
     results = measured.results_of_offers(dataset, offers)
-    # results of 99.9 % accuracy that count for 99 % are beside those of other accelerators
-    of_benchmark = results.with_columns(
+    # results of 99.9 % accuracy also count for 99 %
+    by_benchmark = results.with_columns(
         model="benchmark",
         scenario=pl.concat_str("scenario", "own_format", separator=", ", ignore_nulls=True),
     )
     return files.rows(
-        of_benchmark.select("model", *wanted, *lengths, "system", "official", "source_url")
+        by_benchmark.select("model", *wanted, *lengths, "system", "official", "source_url")
     )
 
 
@@ -204,7 +204,7 @@ def about(dataset: Release, offers: pl.DataFrame) -> dict[str, Any]:
 
 
 def citation(dataset: Release) -> str:
-    """Write how to cite the release."""
+    """Write a citation of the release."""
     version, digest = dataset.version, dataset.manifest["content_sha256"]
     return (
         f"hwprices: what AI and cloud hardware costs. Release {version},"
@@ -214,7 +214,7 @@ def citation(dataset: Release) -> str:
 
 def _provider(dataset: Release, offers: pl.DataFrame, name: str) -> dict[str, Any]:
     entry = dataset.manifest["providers"][name]
-    own = offers.filter(provider=name)
+    offers = offers.filter(provider=name)
     report = entry["report"]
     return {
         "id": name,
@@ -224,19 +224,19 @@ def _provider(dataset: Release, offers: pl.DataFrame, name: str) -> dict[str, An
         "origin": entry["origin"],
         "observed_from": entry["observed_from"],
         "observed_to": entry["observed_to"],
-        "offers": own.height,
-        "machines": own["instance_type"].n_unique(),
-        "regions": own["region"].n_unique(),
+        "offers": offers.height,
+        "machines": offers["instance_type"].n_unique(),
+        "regions": offers["region"].n_unique(),
         "regions_listed": entry["rows"].get("regions", 0),
-        "currencies": own["currency"].drop_nulls().unique().sort().to_list(),
-        "no_on_demand_price": reasons(own),
+        "currencies": offers["currency"].drop_nulls().unique().sort().to_list(),
+        "no_on_demand_price": reasons(offers),
         "troubles": report["troubles"],
         "refused": report["quarantined"],
     }
 
 
 def reasons(offers: pl.DataFrame) -> dict[str, int]:
-    """Count why offers have no on-demand price, by the reason's code."""
+    """Count the offers without an on-demand price, by the code of the reason."""
     counts = offers["on_demand_reason"].drop_nulls().value_counts(sort=True)
     return dict(counts.iter_rows())
 
@@ -248,12 +248,12 @@ MODELS = (
     *("deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2.5", "kimi-k3"),
     *("glm-4.6", "glm-5", "minimax-m2", "qwen3.5-35b-a3b", "qwen3.5-397b-a17b", "gemma-4-31b"),
 )
-"""Models that the page answers about; each takes about 0.07 s of processor time."""
+"""Models on the page; each takes about 0.07 s of CPU time."""
 
 YEARS_ON_SALE = 4
-"""Machines to buy are shown for so many years after their release: a choice of this project."""
+"""Years after its release in which a machine to buy is shown: a choice of this project."""
 
-MOST = 15  # machines to rent of an answer, and as many to buy
+MAX_MACHINES = 15  # to rent, and as many to buy, in an answer
 
 COLUMNS = [
     *("where", "rank", "provider", "region", "machine", "nodes", "total_accelerators"),
@@ -267,7 +267,7 @@ COLUMNS = [
 
 
 def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
-    """Return the models with what is assumed of each, and the first machines of each answer.
+    """Return the models with their assumptions, and the first machines of each answer.
 
     The frame has model_id and COLUMNS.
     """
@@ -276,7 +276,7 @@ def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     for name in MODELS:
         frame = recommend(Question(name), dataset=dataset)
         first = frame.drop_nulls("rank").filter(
-            pl.col("rank") <= MOST, ~pl.col("machine").is_in(discontinued)
+            pl.col("rank") <= MAX_MACHINES, ~pl.col("machine").is_in(discontinued)
         )
         frames.append(first.select(pl.lit(name).alias("model_id"), *COLUMNS))
         assumed = frame["assumed"].first() or ""
@@ -291,16 +291,16 @@ def too_old_to_buy(dataset: Tables) -> list[str]:
     return local["device_id"].to_list()
 
 
-MOST_INTERVALS = 20_000  # Intervals that the page gets, the newest first: about 150 kB
-MOST_CHANGES = 100  # Prices that changed, the largest changes first; the table changes has them all
+MAX_INTERVALS = 20_000  # newest intervals on the page: about 150 kB
+MAX_CHANGES = 100  # largest changes on the page; the table changes has all
 
 
 def history(dataset: Release) -> pl.DataFrame:
     """Return the on-demand prices of machines with accelerators since the first release, in USD.
 
-    One row for each price and each value it had: provider, region, instance_type, accelerator_id,
-    usd (of one accelerator for an hour), valid_from, valid_to, start_reason. Placeholders are left
-    out. Empty where the dataset has one release only.
+    One row for each interval of a price: provider, region, instance_type, accelerator_id, usd (of
+    one accelerator per hour), valid_from, valid_to, start_reason. Placeholders are left out. Empty
+    if the dataset has only one release.
     """
     if "price_history" not in dataset.tables:
         return pl.DataFrame()
@@ -313,7 +313,7 @@ def history(dataset: Release) -> pl.DataFrame:
             pl.col("currency") == "USD",
             pl.col("accelerator_id").is_not_null() & (count > 0),
             pl.col("effective_hourly").is_not_null(),
-            *of_prices(USUAL),
+            *price_conditions(USUAL),
         )
         .select(
             "provider",
@@ -326,16 +326,16 @@ def history(dataset: Release) -> pl.DataFrame:
             "start_reason",
         )
         .sort("valid_from", descending=True)
-        .head(MOST_INTERVALS)
+        .head(MAX_INTERVALS)
         .collect()
     )
     return rows if rows["valid_from"].n_unique() > 1 else rows.clear()
 
 
 def changes(dataset: Release) -> dict[str, Any]:
-    """Return what changed since the release before: sentences, and the largest changes of prices.
+    """Return the changes since the previous release: sentences, and the largest price changes.
 
-    Both are empty for a dataset's first release.
+    Both are empty for the first release of a dataset.
     """
     if "changes" not in dataset.tables or dataset.manifest["previous"] is None:
         return {"lines": [], "prices": []}
@@ -344,7 +344,7 @@ def changes(dataset: Release) -> dict[str, Any]:
         dataset.scan("changes")
         .filter(pl.col("price_id").is_not_null(), pl.col("change_percent") != 0)
         .sort(pl.col("change_percent").abs(), descending=True, nulls_last=True)
-        .head(MOST_CHANGES)
+        .head(MAX_CHANGES)
         .select(
             "change",
             "provider",

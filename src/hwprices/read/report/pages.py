@@ -1,8 +1,8 @@
-"""Write the pages of single accelerators, and of machine types with the way of each price.
+"""Write the pages of accelerators and machine types.
 
-Pages of accelerators can be read where a browser runs no scripts. The page of a machine type
-leads its prices back to the vendor: the arithmetic, the SKUs, the landed pages, and for the
-cheapest price of each purchase option, the vendor's own line.
+Pages of accelerators work without scripts. The page of a machine type traces its prices to the
+vendor: the arithmetic, the SKUs, the landed pages, and for the cheapest price of each purchase
+option the vendor's line.
 """
 
 import re
@@ -18,7 +18,7 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.explain import Explanation
-from hwprices.read.find.search import USUAL, of_prices
+from hwprices.read.find.search import USUAL, price_conditions
 from hwprices.read.report import columns, files
 from hwprices.read.report.files import bundled, render
 from hwprices.read.status import provider_title
@@ -28,16 +28,16 @@ from hwprices.release.wording import purchase
 from hwprices.units import NUMBER_FORMATS
 
 Machines = Literal["all", "accelerators"]
-"""Which machine types have a page: all that have offers, or those with accelerators only."""
+"""Machine types with a page: all with offers, or only those with accelerators."""
 
-LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
+MAX_NAME = 200  # characters of a file name; file systems allow 255 bytes
 ON_DEMAND = "on_demand_usd_per_hour"
 
 PRICE_HEADINGS = {
     name: columns.heading(name)
     for name in (ON_DEMAND, "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
 }
-"""The price columns that pages of accelerators have."""
+"""Price columns of the pages of accelerators."""
 
 SOURCES = {
     "tdp_estimate_w": "tdp_estimate_source",
@@ -48,7 +48,7 @@ SOURCES = {
     "purchase_price_usd": "purchase_price_source",
     "embodied_kgco2e": "embodied_source",
 }
-"""Figures of the sheet with a source of their own: the column that names it."""
+"""Figures of the spec sheet with a separate source: the column that names the source."""
 
 SHEET = (
     *("vendor", "kind", "architecture", "form_factor", "counted_as", "release_year"),
@@ -56,7 +56,7 @@ SHEET = (
     *("tdp_w", "tdp_estimate_w", "power_limit_default_w", "measured_power_mean_w"),
     *("measured_power_max_w", "launch_price_usd", "purchase_price_usd", "embodied_kgco2e"),
 )
-"""Columns of accelerators that a page shows, besides the rates."""
+"""Columns of accelerators on a page, besides the rates."""
 
 MACHINE = (
     *("family", "series", "status", "retirement_date", "arch", "vcpus", "physical_cores"),
@@ -66,23 +66,23 @@ MACHINE = (
     *("block_storage_iops_baseline", "block_storage_iops_max", "local_disk_read_iops"),
     *("local_disk_write_iops", "burstable", "bare_metal", "hypervisor"),
 )
-"""Columns of instance_types that a page shows."""
+"""Columns of instance_types on a page."""
 
 
 def file_name(name: str) -> str:
-    """Make a file name: letters, digits, _ - and a dot inside stay, other bytes become ~2f.
+    """Encode a file name: bytes other than letters, digits, _, - and an inner dot become ~2f.
 
-    ``tools/page/src/links.ts`` makes the same.
+    ``tools/page/src/links.ts`` does the same.
     """
     encoded = re.sub(rb"[^A-Za-z0-9._-]|^\.", lambda byte: b"~%02x" % byte[0][0], name.encode())
-    return encoded.decode()[:LONGEST_NAME]
+    return encoded.decode()[:MAX_NAME]
 
 
 SHARDS = 2  # Files of a provider's machine types; ``tools/page/src/links.ts`` has the same number
 
 
 def shard(provider: str, instance_type: str) -> str:
-    """Return the path of the file that has a machine type: data of ``machine.html``."""
+    """Return the path of the data file of ``machine.html`` that contains a machine type."""
     return f"machines/{file_name(provider)}-{sum(instance_type.encode()) % SHARDS}.js"
 
 
@@ -105,7 +105,7 @@ class ReportPage:
 
 
 class ReportPages:
-    """Makes the pages of a release."""
+    """The pages of a release."""
 
     def __init__(self, dataset: Release, offers: pl.DataFrame) -> None:
         self.dataset = dataset
@@ -162,7 +162,7 @@ class ReportPages:
     def _facts(
         self, table: str, names: tuple[str, ...], row: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return what is known of a row: heading, value, unit, meaning and source."""
+        """Return the known values of a row: heading, value, unit, meaning and source."""
         described = self.descriptions[table]
         return [
             {
@@ -190,15 +190,15 @@ class ReportPages:
         offers = offers.sort(*key, "region")
         options = [column for column in offers.columns if columns.option_of(column)]
         heads = offers.select(*key, *DEVICE).iter_rows(named=True)
-        rows = files.rows(offers.select("region", "country", "currency", *OWN, *options))
+        rows = files.rows(offers.select("region", "country", "currency", *NATIVE, *options))
         by_type = groupby(zip(heads, rows, strict=True), lambda pair: [pair[0][k] for k in key])
         shards: dict[str, dict[str, Any]] = {}
         by_provider: dict[str, list[str]] = {}
         for (provider, name), group in by_type:
-            own = list(group)
-            sold = [row for _, row in own]
+            pairs = list(group)
+            sold = [row for _, row in pairs]
             shards.setdefault(shard(provider, name), {})[name] = {
-                **self._machine(types.get((provider, name), {}), own[0][0]),
+                **self._machine(types.get((provider, name), {}), pairs[0][0]),
                 "options": [(c, columns.heading(c)) for c in options if any(c in r for r in sold)],
                 "offers": sold,
                 "journeys": journeys.of(provider, name).facts,
@@ -214,7 +214,7 @@ class ReportPages:
         yield ReportPage("machines/index.html", listed)
 
     def _machine(self, machine: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
-        """Collect what ``tools/page/src/machine.tsx`` shows of a machine type beside its offers."""
+        """Collect the facts of a machine type that ``tools/page/src/machine.tsx`` shows."""
         return {
             "seller": self.titles.get(first["provider"], first["provider"]),
             **{name: first[name] for name in DEVICE},
@@ -225,18 +225,18 @@ class ReportPages:
 
 
 DEVICE = ("accelerator_name", "accelerator_count", "accelerator_id")
-OWN = ("on_demand_hourly", "on_demand_reason")  # Columns of an offer in its own currency
+NATIVE = ("on_demand_hourly", "on_demand_reason")  # Columns in the currency of an offer
 
 
 def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
     """Find the cheapest prices of one accelerator by provider, in each of PRICE_HEADINGS.
 
-    ``offers`` are those of machines with the accelerator. Returns a dict for each provider, and
-    one of its own for community hosts: ``provider``, ``private_host`` (whether it is
-    of such machines), and ``prices`` with a price or None for each heading. A price has ``amount``
-    for one accelerator and hour, ``currency``, ``region`` and ``instance_type``. It is in USD where
-    the provider has one in USD; otherwise on demand in the first other currency. Data centers come
-    first, then prices in USD, then low on-demand prices.
+    ``offers``: of machines with the accelerator. Returns a dict for each provider, and a separate
+    one for its community hosts: ``provider``, ``private_host``, and ``prices`` with a price or None
+    for each heading. A price has ``amount`` (of one accelerator per hour), ``currency``, ``region``
+    and ``instance_type``. It is in USD if the provider has a price in USD; otherwise the on-demand
+    price is in the first other currency. Sorted: data centers first, then prices in USD, then low
+    on-demand prices.
     """
     with_accelerators = offers.filter(pl.col("accelerator_count") > 0)
     lines = [
@@ -244,10 +244,10 @@ def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
             "provider": provider,
             "private_host": private_host,
             "prices": {
-                heading: _cheapest(own, column) for column, heading in PRICE_HEADINGS.items()
+                heading: _cheapest(group, column) for column, heading in PRICE_HEADINGS.items()
             },
         }
-        for (provider, private_host), own in with_accelerators.group_by(
+        for (provider, private_host), group in with_accelerators.group_by(
             "provider", is_private_host().alias("private_host"), maintain_order=True
         )
     ]
@@ -276,11 +276,11 @@ def _cheapest(offers: pl.DataFrame, column: str) -> dict[str, Any] | None:
 
 
 def machine_types(offers: pl.DataFrame) -> list[dict[str, Any]]:
-    """List the machine types with an accelerator: the cheapest on-demand price, and regions.
+    """List machine types with their cheapest on-demand price and number of regions.
 
-    ``amount`` is in ``currency``: in USD where there is such a price.
+    ``amount`` is in ``currency``, preferably USD.
     """
-    usd, own = pl.col(ON_DEMAND), pl.col("on_demand_hourly")
+    usd, native = pl.col(ON_DEMAND), pl.col("on_demand_hourly")
     currency = pl.when(usd.count() > 0).then(pl.lit("USD")).otherwise(pl.col("currency").min())
     return (
         offers.group_by("provider", "instance_type")
@@ -289,7 +289,7 @@ def machine_types(offers: pl.DataFrame) -> list[dict[str, Any]]:
             pl.col("vcpus").first(),
             pl.col("memory_gib").first(),
             currency.alias("currency"),
-            own.filter(pl.col("currency") == currency).min().alias("amount"),
+            native.filter(pl.col("currency") == currency).min().alias("amount"),
             pl.col("region").n_unique().alias("regions"),
         )
         .sort("provider", "amount", "instance_type", nulls_last=True)
@@ -301,17 +301,18 @@ PRICE_IDS = ("on_demand_price_id", "spot_price_id")  # Columns of offers with th
 KEY = ["provider", "instance_type"]
 
 OPTION = ["purchase_option", "term_months"]
-"""What makes a purchase option, of which the cheapest price is led back to the vendor's line."""
+"""Key of a purchase option, whose cheapest price is traced to the vendor's line."""
 
-LARGEST_PAGE = 32 << 20
-"""Bytes of a landed page, unpacked. A report searches every page that names one of its prices: such
-a page takes up to a second and, if it is JSON, 0.3 GB. Price lists of AWS's large regions are
-longer; ``hwprices explain`` searches them."""
+MAX_PAGE = 32 << 20
+"""Bytes of the largest landed page, uncompressed, that a report searches for the vendor's lines. It
+takes up to a second and, if it is JSON, 0.3 GB. Price lists of AWS's large regions are longer;
+``hwprices explain`` searches them."""
 
-MOST_FIELDS, LONGEST_FIELD = 60, 300
-"""Of a vendor's line on a page: a SKU of Google has 30 fields, the longest about 100 characters."""
+MAX_FIELDS, MAX_FIELD = 60, 300
+"""Fields of a vendor's line, and their characters. A SKU of Google has 30 fields of up to about 100
+characters."""
 
-LONGEST_LINE = 1000  # characters of a line that has no fields
+MAX_LINE = 1000  # characters of a line without fields
 
 SHOWN = ("bought", "region", "zone", "arithmetic", "flags", "source_url", "raw_sha256", "price_id")
 """Columns of a price on a page."""
@@ -319,10 +320,10 @@ SHOWN = ("bought", "region", "zone", "arithmetic", "flags", "source_url", "raw_s
 
 @dataclass(frozen=True)
 class Journeys:
-    """The prices of a machine type, and the vendor's words about the SKUs of some of them.
+    """The prices of a machine type, and the vendor's lines of the cheapest ones.
 
-    A price has the columns of prices, ``arithmetic``, ``bought`` (how, in words) and ``sources``,
-    which are SKUs and pages.
+    A price has the columns of prices, ``arithmetic``, ``bought`` (the purchase option in words) and
+    ``sources`` (SKUs and pages).
     """
 
     cheapest: list[dict[str, Any]]
@@ -332,7 +333,7 @@ class Journeys:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return them as JSON values, as much of the vendor's lines as a page has room for."""
+        """The prices and lines as JSON values; long lines are cut."""
         return {
             "cheapest": [_fact(price) for price in self.cheapest],
             "others": [_fact(price) for price in self.others],
@@ -340,7 +341,7 @@ class Journeys:
                 {
                     "sku": trace.sku,
                     "state": trace.state,
-                    "line": (trace.line or "")[:LONGEST_LINE],
+                    "line": (trace.line or "")[:MAX_LINE],
                     "fields": fields(trace),
                 }
                 for trace in self.lines
@@ -361,11 +362,10 @@ class Explained:
 
     def _read(self, dataset: Release, prices: pl.DataFrame) -> dict[Source, Trace]:
         read: dict[Source, Trace] = {}
-        for (provider,), own in prices.partition_by("provider", as_dict=True).items():
-            sources = {
-                source: None for row in own.iter_rows(named=True) for source in self._sources(row)
-            }
-            for trace in traces(dataset.store, str(provider), sources, LARGEST_PAGE):
+        for (provider,), group in prices.partition_by("provider", as_dict=True).items():
+            rows = group.iter_rows(named=True)
+            sources = {source: None for row in rows for source in self._sources(row)}
+            for trace in traces(dataset.store, str(provider), sources, MAX_PAGE):
                 read[trace.sku, trace.raw_sha256] = trace
         return read
 
@@ -392,7 +392,7 @@ class Explained:
         }
 
     def _sources(self, price: dict[str, Any]) -> list[Source]:
-        """List the SKUs of a price and the page that each is on; empty for a price without SKU."""
+        """List the SKUs of a price, each with its page; empty for a price without SKU."""
         if price["price_id"] in self._skus:
             return self._skus[price["price_id"]]
         sku = price["sku_price_id"] or price["sku_id"]
@@ -408,22 +408,22 @@ def _fact(price: dict[str, Any]) -> dict[str, Any]:
 
 
 def fields(trace: Trace) -> list[tuple[str, str]]:
-    """Return what a vendor's line says, as much of it as a page has room for."""
-    return [(name, value[:LONGEST_FIELD]) for name, value in trace.fields[:MOST_FIELDS]]
+    """Return the fields of a vendor's line; long ones are cut."""
+    return [(name, value[:MAX_FIELD]) for name, value in trace.fields[:MAX_FIELDS]]
 
 
 def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
-    """Read the prices of ``listed`` ids, and the cheapest of each purchase option with is_cheapest.
+    """Read the prices with ``listed`` ids, and the cheapest of each purchase option (is_cheapest).
 
-    All prices of these machine types may be millions of rows, so that they are first read without
-    the columns that only the result needs.
+    These machine types may have millions of prices. Therefore the cheapest ones are found with few
+    columns first.
     """
     col = pl.col
     prices = dataset.scan("prices").join(offers.lazy().select(KEY).unique(), on=KEY, how="semi")
     on_demand = col.purchase_option == "on_demand"
     order = ["effective_hourly", "region", "price_id"]
     cheapest = (
-        prices.filter(*of_prices(USUAL), *REAL)
+        prices.filter(*price_conditions(USUAL), *REAL)
         .select(*KEY, *OPTION, *order)
         .collect(engine="streaming")
         .sort(order)
@@ -448,7 +448,7 @@ def _components(dataset: Release, prices: pl.DataFrame) -> dict[tuple[object, ..
 
 
 def _skus(components: Iterable[pl.DataFrame]) -> dict[str, list[Source]]:
-    """List the SKUs of each price that has components, without those that have no SKU."""
+    """List the SKUs of each price with components; components without a SKU are skipped."""
     skus: dict[str, dict[Source, None]] = {}
     for price_id, sku, page in chain.from_iterable(
         rows.select("price_id", "sku_id", "raw_sha256").iter_rows() for rows in components

@@ -1,10 +1,9 @@
-"""Write the report of a release: a folder of pages, and files that programs read.
+"""Write the report of a release: a folder of pages, and files for programs.
 
-Each page of an accelerator has a twin in Markdown beside it, and each provider one with its machine
-types that have accelerators, made from the tables and not from the pages. ``gpu-offers.json`` is
-small enough to be copied into another project: one line for each accelerator, provider and purchase
-option, the cheapest, with its citation. ``gpu-offers.schema.json`` says what its names mean; they
-are never renamed (docs/compatibility.md).
+Each accelerator has a page and a Markdown file; each provider has a Markdown file with its machine
+types with accelerators. ``gpu-offers.json`` is small enough to copy into another project: the
+cheapest price of each accelerator, provider and purchase option, with its citation.
+``gpu-offers.schema.json`` describes its names, which never change (docs/compatibility.md).
 """
 
 import json
@@ -32,7 +31,7 @@ from hwprices.units import NUMBER_FORMATS
 MACHINE_KEY = ["provider", "instance_type"]
 
 OFFER_KEY = ["accelerator_id", "provider", "community", "purchase_option", "term_months"]
-"""What has one line in gpu-offers.json, in each currency."""
+"""Key of a line in gpu-offers.json, besides the currency."""
 
 SCHEMA_FILE = "gpu-offers.schema.json"
 
@@ -43,16 +42,15 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
     by_machine = prices.partition_by(MACHINE_KEY, as_dict=True, maintain_order=True)
     sheet = dataset.scan("accelerators").sort("vendor", "name").collect()
     cheapest = _cheapest(prices)
-    references = {
-        one.price_id: one.reference for one in cite_all(dataset, prices["price_id"].to_list())
-    }
+    citations = cite_all(dataset, prices["price_id"].to_list())
+    references = {citation.price_id: citation.reference for citation in citations}
     yield ("llms.txt", _llms(dataset, sheet))
     yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
     yield (SCHEMA_FILE, template(SCHEMA_FILE))
     for row in sheet.iter_rows(named=True):
-        own = cheapest.filter(accelerator_id=row["accelerator_id"])
+        offers = cheapest.filter(accelerator_id=row["accelerator_id"])
         path = f"accelerators/{file_name(row['accelerator_id'])}.md"
-        yield (path, _accelerator(dataset, row, own, references))
+        yield (path, _accelerator(dataset, row, offers, references))
     types = {
         (row["provider"], row["instance_type"]): row
         for row in dataset.scan("instance_types").collect().iter_rows(named=True)
@@ -64,8 +62,8 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
             " shared tenancy, license included; prices of the machine for an hour.\n"
         ]
         for name in names:
-            own = by_machine.get((provider, name), prices.clear())
-            sections.append(_machine(name, types.get((provider, name), {}), own, references))
+            listed = by_machine.get((provider, name), prices.clear())
+            sections.append(_machine(name, types.get((provider, name), {}), listed, references))
         yield (machines_path(provider), "\n".join(sections))
 
 
@@ -83,9 +81,9 @@ def _machines(dataset: Release) -> dict[str, list[str]]:
 
 
 def _prices(dataset: Release) -> pl.DataFrame:
-    """Return the real prices of machines with accelerators, the cheapest of each machine first.
+    """Return the real prices of machines with accelerators for Linux on shared hardware.
 
-    They are of Linux on shared hardware.
+    The cheapest price of each machine comes first.
     """
     listed = searching.prices(dataset, searching.USUAL).filter(*REAL)
     rows = searching.priced(listed, searching.USUAL).with_columns(
@@ -143,7 +141,7 @@ def _offer(row: Mapping[str, Any], references: Mapping[str, str]) -> dict[str, A
 
 
 def cell(value: object) -> str:
-    """Write a value into a table of Markdown: what a release holds is text, never markup."""
+    """Escape a value for a Markdown table; texts of a release are never markup."""
     text = escaped(" ".join(str(value).split()))
     for mark in "\\|[]<>*`_":
         text = text.replace(mark, f"\\{mark}")
@@ -151,7 +149,7 @@ def cell(value: object) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Write a table of Markdown; it escapes the cells of the rows."""
+    """Write a Markdown table; the cells of the rows are escaped."""
     lines = [list(headings), ["---"] * len(headings), *([cell(c) for c in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -246,7 +244,7 @@ def _machine(
 
 
 def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
-    """Write llms.txt: where a program that reads text finds what."""
+    """Write llms.txt, the table of contents for programs that read text."""
     devices = [
         f"- [{cell(name)}](accelerators/{file_name(key)}.md)"
         for key, name in sheet.select("accelerator_id", "name").iter_rows()
@@ -277,7 +275,7 @@ def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: the page to open, how many files there are and how large they are."""
+    """The written report: the page to open, and the number and size of its files."""
 
     index: Path
     files: int
@@ -285,9 +283,9 @@ class Written:
 
 
 def write(dataset: Release, folder: Path) -> Written:
-    """Write the whole report of a release into a folder, which is made if it is missing.
+    """Write the complete report of a release into a folder, which is created if it is missing.
 
-    Files of an older report in it are replaced; others are left alone.
+    Replaces files of an older report; other files are not touched.
 
     Raises:
         HwpricesError: a file cannot be written.
@@ -307,8 +305,8 @@ def write(dataset: Release, folder: Path) -> Written:
 def write_into_release(dataset: Release) -> int:
     """Write a report beside the tables of its release, and return the number of files.
 
-    It has pages of those machine types only that have accelerators: all of them would be thousands
-    of files in each release. ``write`` makes them from the release at any time.
+    It has pages only of machine types with accelerators, because all would be thousands of files in
+    each release. ``write`` can write them at any time.
 
     Raises:
         HwpricesError: the root cannot be written.
@@ -321,12 +319,12 @@ def write_into_release(dataset: Release) -> int:
 
 
 def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
-    """Make the files of a report one by one: thousands of pages need not be in memory at once."""
+    """Yield the files of a report one by one, to bound memory."""
     offers = dataset.scan("offers").collect()
     yield ReportPage("page.css", bundled("page.css").text)
     yield ReportPage("og.png", image())
     yield ReportPage("LICENSES.txt", bundled("LICENSES.txt").text)
-    # It takes seconds: a disk that is full is noticed at the small files before it.
+    # takes seconds; a full disk is noticed at the small files before it
     yield ReportPage("index.html", index(dataset, offers, machines))
     single = ReportPages(dataset, offers)
     yield from single.accelerators()

@@ -1,4 +1,4 @@
-"""Write prices in the formats of other tools, and list what those cannot hold."""
+"""Write prices in the formats of other tools, and count the prices they cannot represent."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 LEFT_OUT = "left-out.csv"
-"""File beside each catalog: provider, reason and number of prices that its format cannot hold."""
+"""File in each catalog: provider, reason and number of prices that its format cannot represent."""
 
 FORMATS: dict[str, Callable[[PricedMachines], Catalog]] = {
     "gpuhunt": gpuhunt.catalog,
@@ -24,7 +24,7 @@ FORMATS: dict[str, Callable[[PricedMachines], Catalog]] = {
     "opencost": kubernetes.opencost,
     "karpenter": kubernetes.karpenter,
 }
-"""What ``--as`` takes."""
+"""Formats of ``--as``."""
 
 
 def export_as(
@@ -40,13 +40,14 @@ def export_as(
     Args:
         dataset: the release.
         name: gpuhunt, skypilot, opencost or karpenter.
-        folder: is made; ``left-out.csv`` is among its files.
-        overlays: own discounts. Karpenter needs them or a commitment: it reads list prices itself.
+        folder: a new folder; its file ``left-out.csv`` counts the other prices.
+        overlays: own discounts. Karpenter needs them or a commitment, because it reads list prices
+            itself.
         options: only these prices, as in ``find``.
 
     Raises:
-        HwpricesError: the format does not exist, the folder does, it cannot be written, an option
-            is not understood, or Karpenter is given neither own discounts nor a commitment.
+        HwpricesError: there is no such format, the folder exists or cannot be written, an option is
+            not understood, or Karpenter gets neither own discounts nor a commitment.
     """
     if name not in FORMATS:
         raise HwpricesError(f"{name!r} is not a format", f"Choose one of {', '.join(FORMATS)}.")
@@ -66,7 +67,7 @@ def export_as(
 
 
 def reasons(left_out: pl.DataFrame) -> pl.DataFrame:
-    """Add up the left-out prices by reason, most first.
+    """Count the left-out prices by reason, most first.
 
     Returns:
         The columns reason, providers (how many) and prices.

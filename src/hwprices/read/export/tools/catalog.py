@@ -1,4 +1,4 @@
-"""Choose the prices that another tool can hold: on demand or spot, in US dollars."""
+"""Choose the prices that another tool can represent: on demand or spot, in US dollars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from hwprices.read.currency import USD
 from hwprices.read.export import files
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import machine_types
-from hwprices.read.past import asked
+from hwprices.read.past import option_conditions
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -20,19 +20,19 @@ MACHINE = ["provider", "instance_type"]
 PLACE = [*MACHINE, "region"]
 
 Reason = tuple[pl.Expr, str | pl.Expr]
-"""A condition under which a format cannot hold a price, and why."""
+"""A condition under which a format cannot represent a price, and the reason."""
 
 
 @dataclass(frozen=True)
 class PricedMachines:
-    """Every price of a release beside its machine.
+    """The prices of a release with their machines.
 
-    ``rows`` has the columns of ``prices`` (with own discounts: ``list_effective_hourly`` and
-    ``overlay``) and of the machine: vcpus, memory_gib, arch, kinds of accelerators, and of the
-    first kind accelerator_id, count and memory_gib of one (``device_memory_gib``).
-    ``zones`` has one row for each zone that offers a machine: provider, region, instance_type,
-    zone, zone_id. ``list_prices`` has the on-demand list prices in US dollars, of all machines.
-    ``options_requested``: the rows are those of the purchase options that were requested.
+    ``rows`` has the columns of ``prices`` (with own discounts also ``list_effective_hourly`` and
+    ``overlay``) and of the machine: vcpus, memory_gib, arch, kinds (number of kinds of
+    accelerators), and for the first kind accelerator_id, count and device_memory_gib (of one
+    accelerator). ``zones`` has one row for each zone that offers a machine: provider, region,
+    instance_type, zone, zone_id. ``list_prices`` has the on-demand list prices of all machines in
+    US dollars. ``options_requested``: the user chose purchase options.
     """
 
     rows: pl.DataFrame
@@ -45,10 +45,10 @@ class PricedMachines:
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a format makes of the prices.
+    """Prices in the format of a tool.
 
-    ``files``: path below the folder: content. ``exported``: how many of the prices it holds.
-    ``left_out``: provider, reason, prices. ``details``: what it drops of those that it holds.
+    ``files``: contents by path below the folder. ``exported``: number of prices in them.
+    ``left_out``: provider, reason, prices. ``details``: what the format drops of exported prices.
     """
 
     files: Mapping[str, bytes]
@@ -60,7 +60,7 @@ class Catalog:
 def machine_prices(
     dataset: "Release", overlays: "Overlays | None" = None, **options: Unpack[Options]
 ) -> PricedMachines:
-    """Read the prices of a release that options choose, with own discounts if there are any.
+    """Read the prices that the options choose, with own discounts applied.
 
     Raises:
         HwpricesError: an option or a value is not understood.
@@ -74,7 +74,7 @@ def machine_prices(
         count=first.field("count"),
         device_memory_gib="accelerator_gib",
     )
-    rows = files.table(dataset, "prices", overlays).filter(asked(dataset, options))
+    rows = files.table(dataset, "prices", overlays).filter(option_conditions(dataset, options))
     names = dataset.scan("zones").select("provider", "region", "zone", "zone_id")
     zones = (
         dataset.scan("availability")
@@ -117,7 +117,7 @@ NOT_PLAIN_LINUX: Sequence[Reason] = (
     (pl.col("tenancy") != "shared", pl.format("tenancy {}", "tenancy")),
     (pl.col("currency") != USD, pl.format("currency {}", "currency")),
 )
-"""What formats of one price for a machine cannot tell from its plain price on Linux."""
+"""Reasons of formats with one price per machine, its plain price on Linux."""
 
 COUNT = pl.col("count").fill_null(0)
 HAS_ACCELERATOR = pl.col("kinds") > 0
@@ -130,16 +130,16 @@ UNCLEAR_MACHINE: Sequence[Reason] = (
         "exact model of the accelerator not known",
     ),
 )
-"""What formats that list machines by their size and accelerator cannot hold."""
+"""Reasons of formats that list machines by size and accelerator."""
 
 
 def split(rows: pl.DataFrame, *steps: Sequence[Reason]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split prices into those that a format can hold, and a count of the others.
+    """Split prices into the rows that a format can represent, and a count of the others.
 
-    Each step looks at the rows that the steps before it left.
+    Each step checks the rows that the previous steps kept.
 
     Returns:
-        The rows without a reason; and of the others provider, reason (the first), prices.
+        The rows without a reason, and a count of the others: provider, reason (the first), prices.
     """
     left_out = []
     for reasons in steps:
@@ -159,11 +159,11 @@ def split(rows: pl.DataFrame, *steps: Sequence[Reason]) -> tuple[pl.DataFrame, p
 
 
 def amount(price: str | pl.Expr) -> pl.Expr:
-    """Write an amount in full, without zeros at its end."""
+    """Format an exact amount without trailing zeros."""
     column = pl.col(price) if isinstance(price, str) else price
     return column.cast(pl.String).str.replace(r"\.?0+$", "")
 
 
 def csv(rows: pl.DataFrame, columns: Mapping[str, pl.Expr]) -> bytes:
-    """Write rows as CSV with the columns of a format, each with the expression that fills it."""
+    """Write rows as CSV; ``columns``: the expression of each column."""
     return rows.select(**columns).write_csv().encode()

@@ -34,7 +34,7 @@ PROVIDERS = {
     "runpod": "runpod",
     "verda": "verda",
 }
-"""Provider: what gpuhunt calls it. These have a catalog; it asks other vendors itself."""
+"""gpuhunt's names of the providers with a catalog; gpuhunt asks other vendors itself."""
 
 NAMES = {
     "amd-mi100": "MI100",
@@ -96,22 +96,23 @@ NAMES = {
     "nvidia-v100-sxm2-32gb": "V100",
     "nvidia-v100s-pcie-32gb": "V100",
 }
-"""Accelerator: its name in constraints.py, beside storage.py. Others are not in the catalog."""
+"""gpuhunt's names of accelerators, from constraints.py beside storage.py. Others are not in the
+catalog."""
 
 STARTABLE = ("aws", "azure", "gcp", "verda")
-"""Providers whose machines and regions have the names of their API in hwprices too."""
+"""Providers whose machines and regions have the same names in hwprices and in their API."""
 
 PRICE_ONLY = "price-only"
-"""Flag of the other offers. ``query()`` gives them; dstack, which asks for the flags that it knows,
-does not try to start them."""
+"""Flag of offers of other providers. ``query()`` returns them, but dstack does not start machines
+with a flag that it does not know."""
 
 NOT_COLLECTED = ("cloudrift",)
-"""Catalogs that gpuhunt opens too, empty here: without them it reports an error."""
+"""Empty catalogs: gpuhunt fails if they are missing."""
 
 VENDOR = pl.col("accelerator_id").str.split("-").list.first()
 
 IS_GRACE = pl.col("accelerator_id").str.contains(r"^nvidia-g[bh]\d")
-"""GPUs on one board with an Arm CPU, whose sheets leave the architecture open."""
+"""GPUs on a board with an Arm CPU, whose spec sheets do not state the architecture."""
 
 COLUMNS = {
     "instance_name": pl.col("instance_type"),
@@ -170,7 +171,7 @@ def catalog(prices: PricedMachines) -> Catalog:
     rows = prices.rows.join(first, on=PLACE, how="left")
     kept, left_out = split(rows, REASONS, ONE_PRICE)
     by_zone = kept.drop("offered_in").join(zones, on=PLACE, how="left")
-    # query() merges the offers of the catalogs, each by price
+    # query() merges catalogs that are sorted by price
     by_zone = by_zone.sort("effective_hourly", "instance_type", "offered_in", "price_id")
     files = {}
     for provider, name in [*PROVIDERS.items(), *((name, name) for name in NOT_COLLECTED)]:

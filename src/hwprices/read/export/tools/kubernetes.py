@@ -1,13 +1,13 @@
 """Prices for tools of a Kubernetes cluster: Karpenter and OpenCost.
 
-NodeOverlay objects of Karpenter say what its nodes cost you, where it knows list prices only.
-Fields and rules: pkg/apis/crds/karpenter.sh_nodeoverlays.yaml and pkg/cloudprovider/types.go of
-https://github.com/kubernetes-sigs/karpenter (Apache-2.0, commit 22664681). No two of the objects
-are for the same machine, region, zone and capacity type, so that none needs a weight.
+NodeOverlay objects tell Karpenter your prices of nodes; otherwise it knows only list prices. Fields
+and rules: pkg/apis/crds/karpenter.sh_nodeoverlays.yaml and pkg/cloudprovider/types.go of
+https://github.com/kubernetes-sigs/karpenter (Apache-2.0, commit 22664681). No two objects are for
+the same machine, region, zone and capacity type, so that they need no weights.
 
-OpenCost reads a price list where ``USE_CSV_PROVIDER`` is true and ``CSV_PATH`` names it. Columns
+OpenCost reads a price list if ``USE_CSV_PROVIDER`` is true and ``CSV_PATH`` names the file. Columns
 and look-up: pkg/cloud/provider/csvprovider.go of https://github.com/opencost/opencost (Apache-2.0,
-commit 5f653330). A node is found by region and instance type, case ignored.
+commit 5f653330). A node is found by region and instance type, ignoring case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,9 +38,9 @@ TYPE_LABEL = "node.kubernetes.io/instance-type"
 REGION_LABEL = "topology.kubernetes.io/region"
 ZONE_LABEL = "topology.kubernetes.io/zone"
 CAPACITY_LABEL = "karpenter.sh/capacity-type"
-PERCENT_DECIMALS = 4  # Of a percentage: an error of at most 5e-7 of the list price
+PERCENT_DECIMALS = 4  # an error of at most 5e-7 of the list price
 IS_COMMITMENT = pl.col("term_months") > 0
-NODE = [*PLACE, "zone", "capacity"]  # What Karpenter asks a price for
+NODE = [*PLACE, "zone", "capacity"]  # key of Karpenter's prices
 
 REASONS = (
     *NOT_FOR_SALE,
@@ -71,10 +71,10 @@ ONE_PRICE = (
 
 
 def karpenter(prices: PricedMachines) -> Catalog:
-    """Write ``nodeoverlays-<cloud>.yaml`` of own discounts, and of commitments if requested.
+    """Write ``nodeoverlays-<cloud>.yaml`` with own discounts, and with commitments if requested.
 
-    A commitment is the price of on-demand nodes. A rule that states a price becomes a price, any
-    other difference a percentage of the list price, which Karpenter reads itself.
+    A commitment replaces the price of on-demand nodes. A rule with a price becomes a price; any
+    other difference becomes a percentage of the list price, which Karpenter reads itself.
 
     Raises:
         HwpricesError: neither own discounts nor a commitment was requested.
@@ -99,7 +99,7 @@ def karpenter(prices: PricedMachines) -> Catalog:
         .otherwise(pl.lit("on-demand"))
         .alias("capacity"),
     )
-    rules = prices.overlays.in_force if prices.overlays else ()
+    rules = prices.overlays.active if prices.overlays else ()
     first = () if prices.options_requested else NOT_REQUESTED
     kept, left_out = split(rows, first, REASONS, CHANGED, ONE_PRICE)
     kept = kept.with_columns(_label().alias("label"), **_amounts(rules))
@@ -112,20 +112,20 @@ def karpenter(prices: PricedMachines) -> Catalog:
 
 
 def _label() -> pl.Expr:
-    """Write what an object is of: its rules, and the commitment."""
-    bought = pl.concat_str(
+    """Return the label of an object: its rules and its commitment."""
+    terms = pl.concat_str(
         OPTION,
         "commitment_plan",
         pl.format("{} months", "term_months"),
         separator=" ",
         ignore_nulls=True,
     )
-    commitment = pl.when(IS_COMMITMENT).then(bought)
+    commitment = pl.when(IS_COMMITMENT).then(terms)
     return pl.concat_str(RULE, commitment, separator=", ", ignore_nulls=True)
 
 
 def _amounts(rules: Sequence[Rule]) -> dict[str, pl.Expr]:
-    """Write the fields price and priceAdjustment, of which one is null."""
+    """Return the fields price and adjustment; one of them is null."""
     fixed = [f", {rule.name}, " for rule in rules if rule.price is not None]
     applied = pl.format(", {}, ", RULE)
     is_fixed = pl.any_horizontal(
@@ -148,13 +148,13 @@ def _amounts(rules: Sequence[Rule]) -> dict[str, pl.Expr]:
 
 
 def _details(overlays: Overlays | None) -> list[str]:
-    """List what an object does not say of rules and commitments."""
+    """List what the objects do not state about rules and commitments."""
     details = [
         "how much a commitment covers: an object is for every node, used up or not",
         "price_id, source page and date of each price",
     ]
     for rule in overlays.rules if overlays else ():
-        if overlays and rule not in overlays.in_force:
+        if overlays and rule not in overlays.active:
             details.append(f"rule {rule.name}: not in effect on {overlays.day}")
         elif rule.last:
             details.append(f"rule {rule.name}: its last day, {rule.last}")
@@ -162,7 +162,7 @@ def _details(overlays: Overlays | None) -> list[str]:
 
 
 def _objects(rows: pl.DataFrame, version: str) -> Iterator[dict[str, Any]]:
-    """Make an object for the machines of a region that have one change of their price."""
+    """Make an object for the machines of a region with the same change of price."""
     group = ["region", "zone", "capacity", "label", "price", "adjustment"]
     types = pl.col("instance_type").sort()
     grouped = rows.group_by(group).agg(types).sort(*group, nulls_last=True)
@@ -208,7 +208,7 @@ OPENCOST_COLUMNS = {
     "MarketPriceHourly": amount("effective_hourly"),
     "Version": pl.col("price_id"),
 }
-"""OpenCost reads neither EndTimestamp nor Version: they hold a date and an id."""
+"""OpenCost ignores EndTimestamp and Version, which here hold a date and an id."""
 
 OPENCOST_REASONS = (
     *NOT_FOR_SALE,

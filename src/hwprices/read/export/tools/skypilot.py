@@ -1,7 +1,7 @@
 """Catalogs of SkyPilot: ``~/.sky/catalogs/v8/<cloud>/vms.csv``.
 
 Columns and rules: sky/catalog of https://github.com/skypilot-org/skypilot (Apache-2.0, 0.14.1). A
-catalog without a checksum below ``.meta`` counts as edited, and is never overwritten.
+catalog without a checksum below ``.meta`` counts as edited, and SkyPilot never overwrites it.
 """
 
 import polars as pl
@@ -22,9 +22,9 @@ from hwprices.read.export.tools.catalog import (
 )
 
 CLOUDS = ("aws", "azure", "gcp")
-"""Clouds whose regions and machines have the names by which SkyPilot starts them."""
+"""Clouds whose regions and machines have the same names in hwprices and SkyPilot."""
 
-ZONED = ("aws", "gcp")  # Clouds that SkyPilot lists by zone: AWS by the zone's id, such as use1-az1
+ZONED = ("aws", "gcp")  # Clouds listed by zone; AWS by zone id, such as use1-az1
 
 NAMES = {
     "amd-mi25": "Radeon MI25",
@@ -55,8 +55,8 @@ NAMES = {
     "nvidia-v100-sxm2-16gb": "V100",
     "nvidia-v100-sxm2-32gb": "V100-32GB",
 }
-"""Accelerator: its name in catalogs/v8/common/accelerators.csv and the machine lists of
-https://github.com/skypilot-org/skypilot-catalog (Apache-2.0). Others are not in the catalog."""
+"""SkyPilot's names of accelerators, from catalogs/v8/common/accelerators.csv and the machine lists
+of https://github.com/skypilot-org/skypilot-catalog (Apache-2.0). Others are not in the catalog."""
 
 GCP_MACHINES = {
     "a2-highgpu-": "A100",
@@ -69,8 +69,8 @@ GCP_MACHINES = {
     "g2-standard-": "L4",
     "g4-standard-": "RTXPRO6000",
 }
-"""Prefix of a machine of Google Cloud: its accelerator, from SkyPilot's code (gcp_catalog.py).
-SkyPilot assumes that other machines there have no accelerators."""
+"""Accelerators of Google Cloud's machines by prefix, from SkyPilot's gcp_catalog.py. SkyPilot
+assumes that other machines there have no accelerators."""
 
 IS_GCP = pl.col("provider") == "gcp"
 GCP_NAME = pl.col("instance_type").str.extract(r"^([a-z]\d+-[a-z]+-)")
@@ -134,7 +134,7 @@ COLUMNS = {
 ZONE = {"AvailabilityZone": pl.col("zone")}
 
 GENERATION = {"Generation": pl.lit(None, pl.String)}
-"""Column of Azure alone: empty is the second generation of its hypervisor."""
+"""Column of Azure; empty means the second generation of its hypervisor."""
 
 
 def catalog(prices: PricedMachines) -> Catalog:
@@ -168,16 +168,16 @@ def catalog(prices: PricedMachines) -> Catalog:
     )
     files = {}
     for cloud in CLOUDS:
-        of_cloud = table.filter(provider=cloud)
+        machines = table.filter(provider=cloud)
         if cloud == "gcp":
-            of_cloud = _with_accelerators(of_cloud)
+            machines = _with_accelerators(machines)
         columns = COLUMNS | (ZONE if cloud in ZONED else GENERATION)
-        files[f"{cloud}/vms.csv"] = csv(of_cloud, columns)
+        files[f"{cloud}/vms.csv"] = csv(machines, columns)
     return Catalog(files, kept.height, left_out, DETAILS)
 
 
 def _gpu_info() -> pl.Expr:
-    """Write the device's memory as SkyPilot reads it: a Python literal, MiB of one device."""
+    """Write the memory of one device in MiB, as the Python literal that SkyPilot reads."""
     mib = (pl.col("device_memory_gib") * 1024).round().cast(pl.Int64)
     return pl.concat_str(
         pl.lit("{'Gpus': [{'Name': '"),
@@ -189,9 +189,9 @@ def _gpu_info() -> pl.Expr:
 
 
 def _with_accelerators(machines: pl.DataFrame) -> pl.DataFrame:
-    """Add the rows of accelerators: at Google Cloud they are apart from their machines.
+    """Add rows for accelerators, which SkyPilot lists separately for Google Cloud.
 
-    SkyPilot adds both prices. The machine's is the whole one, the accelerator's 0.
+    SkyPilot adds both prices: the machine has the full price, the accelerator costs 0.
     """
     free = pl.lit(0).cast(pl.Decimal(20, 10))
     place = ["region", "zone"]
