@@ -12,6 +12,7 @@ from tests.helpers.cases import rows as case_rows
 
 import hwprices
 from hwprices.read.bill.check import ERRORS
+from hwprices.read.bill.formats import KIND, described
 
 SAMPLE = hwprices.open("sample")
 
@@ -252,6 +253,25 @@ def test_every_line_is_written_with_a_citation_and_without_formulas(suffix, tmp_
     assert float(row["difference"]) == pytest.approx(4.96)
     (answer,) = SAMPLE.recheck(row["citation"])
     assert (answer.status, row["price_id"] in row["citation"]) == ("SAME", True)
+
+
+@pytest.mark.parametrize(
+    ("description", "system"),
+    [
+        ("$0.302 per On Demand RHEL with HA m5.xlarge Instance Hour", "rhel_ha"),
+        ("Red Hat Enterprise Linux with High Availability", "rhel_ha"),
+        ("Red Hat Enterprise Linux for SAP with HA", "rhel_sap"),
+        ("RHEL for SAP, D4s v5", "rhel_sap"),
+        ("$0.25 per On Demand RHEL m5.xlarge Instance Hour", "rhel"),
+        ("SUSE Linux Enterprise Server for SAP", "sles_sap"),
+        ("SLES Basic", "sles"),
+    ],
+)
+def test_extended_systems_are_told_apart(description: str, system: str) -> None:
+    """RHEL with HA was compared with the price of plain RHEL."""
+    line = {**dict.fromkeys(KIND, None), "provider": "aws", "description": description}
+    kinds = pl.DataFrame(line, schema=dict.fromkeys(KIND, pl.String))
+    assert described(kinds)["os"].item() == system
 
 
 def line(**values: str) -> pl.DataFrame:

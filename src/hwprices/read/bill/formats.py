@@ -200,7 +200,10 @@ NOT_MACHINE_HOURS = {
 """Charges under a machine's name that are not machine hours; Google's are hours of components."""
 
 SYSTEMS = {
+    r"(?:red hat|rhel).*\bsap\b": "rhel_sap",
+    r"(?:red hat|rhel).*(?:\bha\b|high availability)": "rhel_ha",
     r"red hat|rhel": "rhel",
+    r"(?:suse|sles).*\bsap\b": "sles_sap",
     r"suse|sles": "sles",
     r"ubuntu pro": "ubuntu_pro",
     r"windows": "windows",
