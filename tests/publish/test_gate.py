@@ -147,6 +147,16 @@ def test_too_many_retired_types_at_once_are_held():
     assert held_by(new, LISTED) == {"retired": "held"}
 
 
+@pytest.mark.parametrize(("kept", "outcome"), [(400, "stop"), (600, "released")])
+def test_a_list_of_less_than_half_is_not_released(kept, outcome):
+    prices = OLD["prices"].head(kept)
+    new = {**LISTED, "prices": prices, "availability": offered(prices)}
+    held = gate.judge(candidate(new), candidate(LISTED)).held
+    old = held.with_columns(pl.col("since") - timedelta(days=9), times_seen=pl.lit(9, pl.Int32))
+    results = gate.judge(candidate(new), candidate(LISTED), held_before=old).results
+    assert {r.check: r.outcome for r in results}["retired"] == outcome
+
+
 def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     places = ("eu-1", "us-1", "us-2", "us-3")
     rows = prices(

@@ -91,9 +91,9 @@ def published(day: Day) -> Tables:
         peers=day.clouds.peers,
         now=day.at,
     )
+    day.memory["held"] = judgement.held
     if gate.stopped(judgement.results):
         return last
-    day.memory["held"] = judgement.held
     return {**collected, **{name: judgement.published(name) for name in judgement.replacements}}
 
 

@@ -153,6 +153,7 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count
     ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
     assert {r.check for r in outcome.results if r.outcome == "stop"} == {check}
+    assert data.scan("held").collect()["reason"].unique().to_list() == [check]
     publish(store, minutes=10, accepted=[f"aws:{check}"])
     prices = hwprices.open(tmp_path).prices.filter(provider="aws").collect()
     assert prices["hourly"].to_list() == [Decimal(price)] * count

@@ -176,10 +176,10 @@ def _choose_one(
     )
     results = judgement.results
     if gate.stopped(results):
-        kept = replace(old, results=results) if old else None
-        return _Judged(kept, held_before, results, staged)
-    published = replace(_without_held(store, new, judgement, past.now), results=results)
-    return _Judged(published, judgement.held, results, staged)
+        chosen = replace(old, results=results) if old else None
+    else:
+        chosen = replace(_without_held(store, new, judgement, past.now), results=results)
+    return _Judged(chosen, judgement.held, results, staged)
 
 
 def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:

@@ -291,7 +291,7 @@ def take(to: pl.Expr, other: pl.Expr, *on: str) -> Change:
 def exchange(column: str, first: str, second: str, rows: pl.Expr = EVERY) -> Change:
     """Exchange the money of prices that differ in one column only: each has the other's."""
     on = [name for name in PRICE_KEY if name != column]
-    both = pl.col(column).cast(pl.String)
+    both = pl.col(column).cast(pl.String).fill_null("")
 
     def change(tables: Tables, day: int) -> Tables:
         one, two = rows & (both == first), rows & (both == second)
@@ -340,6 +340,19 @@ def _parts(parts: pl.DataFrame, ids: pl.DataFrame, values: dict[str, pl.Expr]) -
     copies = parts.join(ids, on="price_id").with_columns(price_id="new_id").select(parts.columns)
     has = ("region", "instance_type", "purchase_option", "currency", "sku_id")
     return pl.concat([parts, copies.with_columns(values[c].alias(c) for c in has if c in values)])
+
+
+def name_again(old: str, new: str) -> Change:
+    """Give all machine types another name; prices get the ids of the new ones."""
+
+    def change(tables: Tables, _: int) -> Tables:
+        name = pl.col("instance_type").str.replace(old, new, literal=True)
+        has = (table for table in tables if "instance_type" in tables[table].columns)
+        named = {table: tables[table].with_columns(name) for table in has}
+        named["prices"] = named["prices"].with_columns(price_id())
+        return {**tables, **named}
+
+    return change
 
 
 def reprice(factor: str, rows: pl.Expr) -> Change:

@@ -20,6 +20,7 @@ from tests.publish.gate_cases import (
     edit,
     exchange,
     launch,
+    name_again,
     of_machines,
     one_in,
     read_cases,
@@ -86,11 +87,12 @@ def accelerators(rows: pl.Expr, **fields: pl.Expr) -> Change:
     return edit("instance_types", rows, accelerators=changed)
 
 
-def halved_devices(rows: pl.Expr) -> Change:
-    """Machines with half of their accelerators."""
-    count = accelerators(rows, count=pl.field("count") / 2)
+def devices(factor: float, rows: pl.Expr) -> Change:
+    """Machines with so many times their accelerators."""
+    count = accelerators(rows, count=pl.field("count") * factor)
     columns = ("accelerator_count", "accelerator_memory_gib")
-    return together(count, edit("instance_types", rows, **{c: pl.col(c) / 2 for c in columns}))
+    more = {name: pl.col(name) * factor for name in columns}
+    return together(count, edit("instance_types", rows, **more))
 
 
 def at(year: int, month: int = 1, day: int = 1) -> pl.Expr:
@@ -172,7 +174,7 @@ MISTAKES = read_cases(
             where(instance_type="n2d-*", term_months=12),
             *(*SAME_MACHINE, *SAME_SYSTEM, *SAME_PLAN),
         ),
-        "terms-exchanged-gcp": exchange("term_months", "12", "36", where(region="us-east4")),
+        "plans-exchanged-aws": exchange("commitment_plan", "standard", "convertible"),
         "fee-over-one-year-aws": scale(
             "3", where(term_months=36, payment_option="all_upfront"), "effective_hourly"
         ),
@@ -229,25 +231,26 @@ MISTAKES = read_cases(
         "region-copied-aws": take(
             where(region="us-gov-west-1"), where(region="us-east-1"), *ELSEWHERE
         ),
-        "region-copied-gcp": take(
-            where(region="europe-west4"), where(region="us-central1"), *ELSEWHERE
+        "region-copied-linode": take(where(region="us-ord"), where(region="br-gru"), *ELSEWHERE),
+        "regions-exchanged-azure": exchange(
+            "region", "westeurope", "francecentral", where(instance_type="Standard_E*ads_v5")
         ),
-        "types-exchanged-digitalocean": exchange("instance_type", "NVIDIA H200", "NVIDIA L40s"),
         "next-line-azure": next_line(
             where(region="westeurope", tenancy="shared") & LINUX & ON_DEMAND
         ),
         "next-line-scaleway": next_line(EVERY),
         # new things
-        "new-type-thousandth-aws": together(
-            launch(where(instance_type="m7i.large"), instance_type="m7i.3xlarge"),
-            scale("0.001", where(instance_type="m7i.3xlarge")),
+        "new-two-for-one-runpod": together(
+            launch(where(instance_type="1x NVIDIA B200"), instance_type="2x NVIDIA B200"),
+            devices(2, where(instance_type="2x NVIDIA B200")),
         ),
-        "new-gpu-tenth-azure": together(
+        "new-family-flat-scaleway": together(
             launch(
-                where(instance_type="Standard_ND96isr_H200_v5"),
-                instance_type="Standard_ND96is_H200_v6",
+                where(instance_type="B300-SXM*"),
+                instance_type=renamed("B300", "B302"),
+                family="B302",
             ),
-            scale("0.1", where(instance_type="Standard_ND96is_H200_v6")),
+            by_figure("accelerator_count", where(instance_type="B302-SXM*"), divide=True),
         ),
         "new-region-doubled-gcp": together(
             launch(where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"),
@@ -268,7 +271,7 @@ MISTAKES = read_cases(
         ),
         "new-gpu-half-devices-aws": together(
             launch(where(instance_type="p5en.48xlarge"), instance_type="p5es.48xlarge"),
-            halved_devices(where(instance_type="p5es.48xlarge")),
+            devices(0.5, where(instance_type="p5es.48xlarge")),
         ),
         "new-memory-mb-azure": together(
             launch(where(instance_type="Standard_E*as_v5"), instance_type=renamed("_v5", "_v9")),
@@ -295,7 +298,7 @@ MISTAKES = read_cases(
         ),
         # time
         "drift-h100-aws": creeping("-1.9", P5),
-        "drift-commitments-gcp": creeping("-1", where(term_months=12)),
+        "drift-ovh": creeping("2", EVERY),
         "drift-family-azure": of_machines(creeping("1", where(instance_type="Standard_E*as_v5"))),
         "stale-list-azure": together(
             older("prices", "effective_from", 365), scale("1.05", where(region="westeurope"))
@@ -334,7 +337,7 @@ MISTAKES = read_cases(
         "cores-as-vcpus-aws": edit(
             "instance_types", where(family="m7i"), vcpus=pl.col("vcpus") // 2
         ),
-        "gpus-halved-aws": halved_devices(where(family=["p4d", "p4de", "p5", "p5en"])),
+        "gpus-halved-aws": devices(0.5, where(family=["p4d", "p4de", "p5", "p5en"])),
         "gpu-memory-azure": edit(
             "instance_types",
             where(instance_type="Standard_ND96*"),
@@ -354,8 +357,8 @@ MISTAKES = read_cases(
             network_gbps_max=pl.col("network_gbps_max") / 8,
             network_gbps_baseline=pl.col("network_gbps_baseline") / 8,
         ),
-        "vendor-aws": edit(
-            "instance_types", where(family=["c7g", "m7g", "r7g"]), cpu_vendor="intel"
+        "saving-complement-aws": edit(
+            "spot_advice", EVERY, saving_percent=100 - pl.col("saving_percent")
         ),
         "coordinates-azure": trade(
             "regions", "latitude", "longitude", pl.col("longitude").abs() <= 90
@@ -370,7 +373,10 @@ MISTAKES = read_cases(
         "components-empty-gcp": drop(EVERY, "component_prices", "price_components"),
         "spot-advice-empty-aws": drop(EVERY, "spot_advice"),
         "offers-one-zone-aws": drop(pl.col("zone") != "us-east-1a", "availability"),
-        "offers-flipped-azure": edit("availability", EVERY, offered=~pl.col("offered")),
+        "offers-flipped-azure": together(
+            edit("availability", EVERY, offered=~pl.col("offered")),
+            edit("availability", EVERY, restricted=~pl.col("restricted").fill_null(False)),
+        ),
         "types-lost-aws": drop(where(instance_type="r5.*"), "instance_types"),
         "prices-lost-aws": drop(where(instance_type="c6i.*", region="us-east-1")),
         # provenance
@@ -441,6 +447,10 @@ def new_sheet(factor: str, rows: pl.Expr, sheet: str) -> Change:
     )
 
 
+SPOT_MONTH = {"c2": "0.7", "c2d": "1.2", "c3": "1.2", "c3d": "0.8", "c4": "1.3", "c4a": "0.9",
+              "c4d": "0.75", "e2": "1.1", "n1": "1.05", "n2": "0.65", "n2d": "1.25", "n4": "0.72",
+              "t2a": "0.88", "t2d": "1.12", "a2": "0.82", "a3": "0.6", "g2": "0.62"}  # fmt: skip
+
 EUR_PRICE = (pl.col("unit_price") * Decimal("0.92")).cast(Money)
 
 NOVEMBER = pl.lit(datetime(2026, 11, 22, tzinfo=UTC))
@@ -462,14 +472,14 @@ EVENTS = read_cases(
         "region-raised-azure": of_machines(
             scale("1.1", where(region="westeurope", purchase_option=["on_demand", "reserved"]))
         ),
-        "lambda-list": repart(EVERY, unit_price=pl.col("unit_price") * 1.3),
+        "renamed-runpod": name_again("NVIDIA ", ""),
         "coreweave-list": new_sheet(
             "0.8", where(instance_type=["NVIDIA HGX H100", "NVIDIA HGX H200"]), "coreweave"
         ),
         "digitalocean-list": new_sheet("1.3", EVERY, "digitalocean"),
         "together-cut": scale("0.55", where(instance_type="NVIDIA HGX H100")),
-        "scaleway-cut": scale("0.8", where(instance_type="L4*")),
-        "ovh-edited": new_sheet("0.9", where(instance_type="h100-*"), "ovh"),
+        "series-raised-gcp": reprice("1.05", where(series="c3")),
+        "spot-crash-azure": of_machines(market(SPOT & where(region="westeurope"), 0.5, 0.7)),
         "crusoe-prices": edit(
             "prices",
             where(instance_type="NVIDIA B200 180GB HGX") & ON_DEMAND,
@@ -497,12 +507,6 @@ EVENTS = read_cases(
                 series="m9i",
             ),
             scale("1.05", where(instance_type="m9i.*")),
-        ),
-        "family-gcp": launch(
-            where(instance_type="n4-standard-*"),
-            instance_type=renamed("n4-", "n9-"),
-            family="n9-standard",
-            series="n9",
         ),
         "gpu-azure": of_machines(
             launch(H200, instance_type="Standard_ND96isr_B300_v6", family="standardNDv6Family"),
@@ -560,9 +564,7 @@ EVENTS = read_cases(
             of_machines(market(SPOT & where(region="francecentral"), 1.2, 1.9)), flagged_spot
         ),
         "spot-repriced-gcp": together(
-            reprice("0.65", SPOT & where(series="n2")),
-            reprice("1.2", SPOT & where(series="c3")),
-            reprice("0.62", SPOT & where(series="g2")),
+            *(reprice(factor, SPOT & where(series=name)) for name, factor in SPOT_MONTH.items())
         ),
         "community-runpod": market(where(region="community"), 0.7, 1.3),
         # ends
@@ -586,6 +588,10 @@ EVENTS = read_cases(
             "instance_types",
             where(instance_type="BM.GPU.RTXPRO.8"),
             memory_gib=pl.lit(2304.0),
+        ),
+        "memory-cut-gcp": reprice(
+            "0.75",
+            where(series=["m1", "m2", "m3"], region=["us-central1", "us-east4", "europe-west4"]),
         ),
     },
 )

@@ -75,10 +75,11 @@ def judge(
     names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
     published = old or Candidate(provider, new.origin, {})
     base = Candidate(provider, new.origin, {}) if is_first else published
+    known = frames.empty(Held) if held_before is None else held_before.filter(provider=provider)
 
     def stop(check: str, text: str, outcome: Outcome = "stop") -> Judgement:
         result = CheckResult(provider, check, outcome, text, accept=f"{provider}:{check}")
-        return Judgement(new, published, (result,), frames.empty(Held))
+        return Judgement(new, published, (result,), known)
 
     if published.origin == "live" and new.origin != "live":
         text = "the published figures are live; the sample would replace them: use another --root"
@@ -97,14 +98,15 @@ def judge(
     if store:
         untraced, text = pages.trace(store, new)
         results.append(CheckResult(provider, "traced", "pass", text))
-    known = frames.empty(Held) if held_before is None else held_before.filter(provider=provider)
     releases = Releases(new, base, judged_at, past, is_first, known, peers, untraced)
     rows = held.with_past(_found(releases), provider, known)
-    is_accepted, is_released = held.is_accepted(names), held.is_released()
+    is_accepted = held.is_accepted(names)
     passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
+    stops = _is_implausible(rest, releases)
+    is_released = held.is_released() & (not stops)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
     results += [
-        *_results(provider, kept, "stop" if _is_implausible(kept, releases) else "held"),
+        *_results(provider, kept, "stop" if stops else "held"),
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
     ]
@@ -165,18 +167,25 @@ def _found(releases: Releases) -> pl.DataFrame:
     )
 
 
-def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
-    """Return whether most of the prices are gone or held for good, so that the provider is stopped.
+def _is_implausible(rows: pl.DataFrame, releases: Releases) -> bool:
+    """Return whether most prices are held for good, or gone with nothing in their place.
 
     New prices that stay out count only in a first release.
     """
-    is_wrong = pl.col("reason").is_in(compare.LASTING) | pl.col("new_value").is_null()
-    if not releases.is_first:
-        is_wrong &= pl.col("published_value").is_not_null()
-    count = kept.filter(is_wrong, table=PRICES).height
-    side = releases.new if releases.is_first else releases.old
-    total = side.priced.select(pl.len()).collect(engine="streaming").item() if count else 0
-    return bool(count > compare.IMPLAUSIBLE * total)
+    prices = rows.filter(table=PRICES)
+    lasting = prices.filter(pl.col("reason").is_in(compare.LASTING))
+    if releases.is_first:
+        most = compare.IMPLAUSIBLE * _priced(releases.new) if lasting.height else 0
+        return lasting.height > most
+    lasting = lasting.filter(pl.col("published_value").is_not_null())
+    gone = prices.filter(pl.col("new_value").is_null())
+    most = compare.IMPLAUSIBLE * _priced(releases.old) if prices.height else 0
+    is_gone = gone.height > most and _priced(releases.new) < most
+    return lasting.height > most or is_gone
+
+
+def _priced(side: Candidate) -> int:
+    return int(side.priced.select(pl.len()).collect(engine="streaming").item())
 
 
 SHOWN = 3

@@ -20,7 +20,7 @@ import polars as pl
 
 # what a mistaken unit multiplies or divides by: cents, months, days, hours, bytes; of figures also
 # bits, GB and GiB
-FACTORS = (10, 12, 24, 60, 100, 720, 730, 744, 1000, 1024, 3600, 8760, 10_000)
+FACTORS: tuple[float, ...] = (10, 12, 24, 60, 100, 720, 730, 744, 1000, 1024, 3600, 8760, 10_000)
 FIGURE_FACTORS = (*FACTORS, 8, 1.024, 1.048576, 1.073741824)
 FACTOR_TOLERANCE = 0.002  # a logarithm: vendors round (an estimate); 720 and 730 are 0.014 apart
 # A larger move is released when it has been seen three times, a leap waits for a person. The
@@ -80,7 +80,7 @@ COMMON_SHARE, COMMON_ROWS, COMMON_FAMILIES = 0.3, 20, 3
 COMMON_SPREAD = 0.02
 ONE_REGION = 0.9  # with a larger share of what moved in one region, it is the region that moved
 # A provider with fewer prices may change them all: 15 clouds of the sample have 3 to 71. With 0,
-# the new list of Lambda (an event of the cases) is held.
+# the new list of DigitalOcean (an event of the cases) is held.
 SMALL_LIST = 200
 ROUNDED = 0.5  # if more of the changed prices only lost decimals, they were rounded on the way
 BESIDE, BESIDE_ROWS = 0.5, 3  # exceeded by the held share of a group, so many at least: all is held

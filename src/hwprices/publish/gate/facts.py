@@ -11,7 +11,7 @@ from hwprices.publish.gate.compare import Spread, Text
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
-SAME, COMMON = "same", "common"
+SAME, COMMON, MARKET = "same", "common", "market"
 COLUMNS: Mapping[str, Mapping[str, str | tuple[float, float]]] = {
     "instance_types": {
         **dict.fromkeys(("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
@@ -30,10 +30,12 @@ COLUMNS: Mapping[str, Mapping[str, str | tuple[float, float]]] = {
         **dict.fromkeys(("unit", "per", "currency"), SAME),
         **dict.fromkeys(("hourly", "price"), (compare.SHARED_CUT, compare.SHARED_RISE)),
     },
-    "availability": {"offered": COMMON},
+    "availability": dict.fromkeys(("offered", "restricted"), COMMON),
+    "spot_advice": {"saving_percent": MARKET},
 }  # fmt: skip
 """How columns are judged: a vendor does not change them (SAME), or not many of their values on one
-day (COMMON), or every change by more than a factor is held until it has been seen three times."""
+day (COMMON), or not many by a leap (MARKET), or every change by more than a factor is held until it
+has been seen three times."""
 
 TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "component_prices",
                  "spot_advice")  # fmt: skip
@@ -228,18 +230,23 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     lost, changed = differs.select(is_gone.sum(), changed=(~is_gone & ~is_filled).sum()).row(0)
     counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
     is_emptied = counts.select(compare.too_many()).item()
-    many = changed > compare.FACTS_CHANGED * had and changed >= compare.FACTS_LEAST
     rule = COLUMNS.get(table, {}).get(name)
+    if rule == MARKET:
+        changed = differs.filter(compare.is_leap(new / old)).height
+    is_money = table == "component_prices"  # of which a vendor changes more, also by 5 %
+    share = compare.COMMON_SHARE if is_money else compare.FACTS_CHANGED
+    factors = compare.FACTORS if is_money else compare.FIGURE_FACTORS
+    many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
-    if rule == SAME or (many and rule == COMMON):
+    if rule == SAME or (many and rule in (COMMON, MARKET)):
         reason = pl.when(~is_filled | many).then(facts)
     elif is_date:
         seen = releases.new.seen or releases.now
         reason = pl.when(new < seen.date() - compare.PAST).then(facts)
     elif isinstance(rule, tuple):
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
-        wrong = compare.is_factor(ratio, compare.FIGURE_FACTORS) & (
+        wrong = compare.is_factor(ratio, factors) & (
             (pl.len() >= compare.FACTS_LEAST) | compare.is_leap(ratio)
         )
         reason = (

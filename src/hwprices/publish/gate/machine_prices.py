@@ -92,7 +92,7 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
         moved = judged.filter("is_old", MOVE.abs() > compare.MOVED)
         machines = _beside(judged, moved, rules, new)
         found += _order(judged, machines, rules)
-        found += _copied(moved, machines)
+        found.append(_copied(moved, machines))
     return pl.concat(found)
 
 
@@ -150,41 +150,27 @@ def _order(
             yield refuse(found, "order", pl.col(f"judged{side}"), words)
 
 
-def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Find prices that now equal another of their machine, or the old one of another machine.
+def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> pl.DataFrame:
+    """Find prices that now equal another of their machine, from which they differed before.
 
-    They did not before, or the two were exchanged, and there are several: the line, column or page
-    of something else was read.
+    Several of a family do: the line, column or page of something else was read.
     """
-    if moved.is_empty():
-        return
-    key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
-    named = [pl.col("price_id"), own.alias("other"), key.alias("key")]
-    others = (
+
+    def alike(*columns: str) -> pl.Expr:
+        return pl.len().cast(pl.Int64).over("key", *columns)
+
+    before = moved.select("price_id", "old_price", "region", "family", "os")
+    equal = (
         machines.filter(is_among("effective_hourly", moved["effective_hourly"]))
-        .select(named)
-        .join(moved.select("price_id", "old_price"), on="price_id", how="left")
-        .with_columns(exchanged=pl.lit(False))
-    )
-    before = moved.with_columns(price="old_price", old_price="price", exchanged=pl.lit(True))
-    others = pl.concat([others, before.select(*named, "old_price", "exchanged")])
-    pairs = moved.with_columns(key=key, own=own).join(others, on="key", suffix="_other")
-    was_equal = pl.col("old_price") == pl.col("old_price_other").fill_null(pl.col("price"))
-    pairs = pairs.filter(pl.col("own") != pl.col("other"), was_equal == pl.col("exchanged"))
-    many = pl.col("price_id").n_unique().over("region", "family", "os") >= compare.COPIES
-    one_each = pairs.unique("price_id", keep="first", maintain_order=True)
-    yield refuse(one_each, "copied", many, pl.format("equals {}", "other"))
-    line = ("region", *SYSTEM, *PURCHASE, *PLAN, "currency")
-    fixed = moved.filter(~pl.col("moving"))
-    before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
-    before = before.unique((*line, "price"), keep="first", maintain_order=True)
-    slipped = fixed.join(before, on=[*line, "price"], how="left", nulls_equal=True, suffix="_was")
-    is_copy = pl.col("is_copy") & (pl.col("instance_type") != pl.col("instance_type_was"))
-    copies = is_copy.fill_null(False).sum().over(line)
-    most = (copies >= compare.LEAST_SIBLINGS) & (
-        copies >= compare.COMMON_SHARE * pl.len().over(line)
-    )
-    yield refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
+        .select("price_id", "price", key=compare.hashed((*PLACE, "price")),
+                own=pl.concat_str(*SYSTEM, *PURCHASE, separator=" "))
+        .join(before, on="price_id", how="left")
+        .with_columns(was=pl.coalesce("old_price", "price"))
+        .with_columns(others=alike() - alike("own") - alike("was") + alike("own", "was"))
+        .filter(pl.col("others") > 0, pl.col("old_price").is_not_null())
+    )  # fmt: skip
+    many = pl.len().over("region", "family", "os") >= compare.COPIES
+    return refuse(equal, "copied", many, pl.format("equals {} others of its machine", "others"))
 
 
 SKU = ("region", "sku_id", "component", "purchase_option")
@@ -270,7 +256,8 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
     same_sku = pl.col("sku_id") == pl.col("sku_id_was")
     low, high = (pl.when(same_sku).then("rate_was").otherwise(name) for name in ("low", "high"))
     is_listed, factor = pl.col("moved").is_not_null(), pl.col("moved").fill_null(1)
-    loose = 1 + pl.when(is_listed).then(compare.RATE_TOLERANCE).otherwise(compare.LEAP - 1)
+    unlisted = pl.when(_IS_FIXED).then(compare.LEAP).otherwise(compare.SPOT_RANGE)
+    loose = pl.when(is_listed).then(1 + compare.RATE_TOLERANCE).otherwise(unlisted)
     broken = (high * factor * loose < _RATE) | (low * factor / loose > _RATE)
     text = pl.format("{} costs {} for others", "component", (low * factor).round_sig_figs(4))
     yield refuse(judged, "parts", broken, text)

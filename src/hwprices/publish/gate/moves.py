@@ -22,6 +22,8 @@ from hwprices.schemas import PRICE_KEY
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
 _SIZE = MOVE.abs()
+KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")]
+"""What is the same of a price in several regions."""
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
@@ -43,10 +45,11 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the move of a price with those of its siblings and of its surroundings."""
     changed = rows.filter("is_new", _SIZE > compare.SAME).with_columns(all=pl.lit("all prices"))
     moved = changed.filter(moving=False)
+    exchanged = list(_exchanged(changed.filter(_SIZE > compare.MOVED)))
     if moved.is_empty():
-        return []
+        return exchanged
     totals = releases.totals.filter(moving=False)
-    found, raised = _regions(moved, changed.filter("moving"), totals)
+    found, raised = _regions(moved, changed.filter("moving"), releases)
     return [
         *found,
         *_alone(moved, totals, releases),
@@ -54,6 +57,7 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         *_rounded(changed),
         _license(moved.join(raised, on="region", how="anti"), releases.machine_totals),
         *_creep(moved, releases),
+        *exchanged,
     ]
 
 
@@ -97,13 +101,13 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Ite
 
 
 def _regions(
-    moved: pl.DataFrame, market: pl.DataFrame, totals: pl.DataFrame
+    moved: pl.DataFrame, market: pl.DataFrame, releases: Releases
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Find regions of which too much moved on one day, and those that the vendor raised or cut.
 
     That is by one factor. The spot market follows only where a currency is mistaken.
     """
-    common, text = _too_much(moved, totals, "region")
+    common, text = _too_much(moved, releases.totals.filter(moving=False), "region")
     by_one, median = common.filter("by_one"), pl.col("median")
     regions = by_one.group_by("region").agg(median.first())
     follows = (MOVE - median).abs() < compare.COUPLED
@@ -116,8 +120,51 @@ def _regions(
         refuse(common, "mixed", ~pl.col("by_one"), text),
         refuse(by_one, "common", wrong, text),
         refuse(spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")),
+        _as_elsewhere(by_one, moved, releases),
     ]
     return found, regions.filter(~wrong)
+
+
+def _as_elsewhere(raised: pl.DataFrame, moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Find raised regions of which most prices that moved now equal those of one that stayed."""
+    kind = compare.hashed((*KIND, "effective_hourly")).alias("kind")
+    raised = raised.with_columns(kind, count=pl.len().over("region"))
+    priced = releases.new.priced.select("price_id", kind, other="region")
+    alike = priced.filter(pl.col("kind").is_in(raised["kind"].implode())).collect()
+    others = alike.filter(~is_among("price_id", moved["price_id"])).unique(["kind", "other"])
+    most = pl.len().over("region", "other") > compare.SIBLINGS_SHARE * pl.col("count")
+    copies = raised.join(others, on="kind").filter(most).unique("region").select("region", "other")
+    text = pl.format("most prices of {} are those of {}", "region", "other")
+    return refuse(raised.join(copies, on="region"), "copied", True, text)
+
+
+def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Find prices that were exchanged with others of their type, and those on another one's line.
+
+    The market of a region is compared with itself alone.
+    """
+    region = pl.when("moving").then("region").otherwise(pl.lit("")).alias("place")
+    own = compare.hashed(("region", *KIND)).alias("own")
+    moved = changed.filter("is_old").with_columns(region, own)
+    place = ("place", "instance_type", "currency")
+    counts = moved.group_by(*place, "own", price="old_price", old_price="price").len()
+    on = (*place, "price", "old_price")
+    all_of = counts.group_by(on).agg(count=pl.col("len").sum())
+    pairs = moved.join(all_of, on=on).join(counts, on=[*on, "own"], how="left")
+    pairs = pairs.filter(pl.col("count") > pl.col("len").fill_null(0))
+    many = pl.len().over("region", "family", "os") >= compare.COPIES
+    yield refuse(pairs, "copied", many, "was exchanged with another of its type")
+    line = ["region", *(name for name in KIND if name != "instance_type")]
+    fixed = changed.filter("is_old", ~pl.col("moving"))
+    before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
+    before = before.unique((*line, "price"), keep="first", maintain_order=True)
+    slipped = fixed.join(before, on=[*line, "price"], how="left", nulls_equal=True, suffix="_was")
+    is_copy = pl.col("is_copy") & (pl.col("instance_type") != pl.col("instance_type_was"))
+    copies = is_copy.fill_null(False).sum().over(line)
+    most = (copies >= compare.LEAST_SIBLINGS) & (
+        copies >= compare.COMMON_SHARE * pl.len().over(line)
+    )
+    yield refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
 
 
 def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
