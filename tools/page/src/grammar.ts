@@ -118,13 +118,13 @@ export class Reader {
   private understand(question: string): Reading {
     const meanings: Meaning[] = [];
     let unknown: Reading["unknown"] = null;
-    const rewritten = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), question);
-    const rest = rewritten.replace(this.patterns.limit, (text, amount: string, behind: string) => {
+    const unlimited = question.replace(this.patterns.limit, (text, amount: string, behind: string) => {
       const period = /(?:\/|per|an?)\s*([my])/i.exec(behind)?.[1] ?? "h";
       const limit = Number(amount) / HOURS[period.toLowerCase()]!;
       meanings.push({ kind: "price", words: text.trim(), asks: /gpu|accelerator|card/i.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
       return " ";
     });
+    const rest = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), unlimited);
     let words = rest.split(this.patterns.separator).filter(Boolean);
     while (words.length > 0) {
       const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
@@ -277,6 +277,7 @@ export class Reader {
 
   /** A number is never the beginning of a larger one: "40" is in "40gb" and "4" is not. */
   private begun(word: string): number[] {
+    if (word.length < MIN_BEGUN_DEVICE) return [];
     const begins = (name: string) => name.startsWith(word) && !/^\d\d/.test(name.slice(word.length - 1));
     return Object.entries(this.grammar.accelerator_words).flatMap(([name, positions]) => (begins(name) ? positions : []));
   }
@@ -322,6 +323,8 @@ export class Reader {
 function exactly(count: number, { kind, asks }: Meaning, words: string): Meaning {
   return { kind, words, asks: { ...asks, count } };
 }
+
+const MIN_BEGUN_DEVICE = 2;
 
 /** Whether a set that is not empty is within another. */
 function isPart(set: ReadonlySet<unknown>, other: ReadonlySet<unknown>): boolean {

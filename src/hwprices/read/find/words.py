@@ -218,6 +218,7 @@ MIN_BEGUN, MAX_BEGUN = 3, 5  # letters of a word, and number of suggestions that
 
 MONTHS = 12
 GIB_PER_TIB = 1024
+MIN_BEGUN_DEVICE = 2  # characters of "v5": every TPU v5
 MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
 MAX_JOINED = 14  # letters of several words written as one: "rtxpro6000bse"
 MIN_CITY = 3  # letters of a city
@@ -282,8 +283,6 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         HwpricesError: a word means nothing, or two kinds of things.
     """
     search = EMPTY
-    for pattern, written in REWRITTEN.items():
-        text = re.sub(pattern, written, text, flags=re.IGNORECASE)
     for limit in _LIMIT.finditer(text):
         period, part = re.search(_PERIOD, limit[2]), re.search(_EACH, limit[2])
         hourly = Decimal(limit[1]) / _HOURS[period[1].lower() if period else "h"]
@@ -291,6 +290,8 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         name = "max_price_per_accelerator" if part else "max_price"
         search = _merge(search, Meaning("price", {name: hourly}))
     text = _LIMIT.sub(" ", text)
+    for pattern, written in REWRITTEN.items():
+        text = re.sub(pattern, written, text, flags=re.IGNORECASE)
     text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
     stripped = (word.strip(_ENDS) for word in SEPARATOR.split(text))
     words = [word for word in stripped if word]
@@ -510,6 +511,8 @@ def with_cpu(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
     text = text.lower()
     text = CPU_NAMES.get(text, text.replace("genoa", CPU_NAMES["genoa"]))
     wanted = _split_words(re.sub(r"(?<=[a-z])[ -](?=\d{1,3}\b)", "", text))
+    if "".join(wanted).isdigit():
+        return frozenset()
     start = len(wanted) == 1 and len(wanted[0]) >= MIN_BEGUN_CPU
     cpus = {cpu for cpu in {*names.cpus.values()} if _has_words(cpu, wanted, start=start)}
     return frozenset(machine for machine, cpu in names.cpus.items() if cpu in cpus)
@@ -694,7 +697,10 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
 
 
 def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
-    return word in FORMS or not any(_has_word(device, word, start=False) for device in devices)
+    if word in FORMS:
+        return True
+    is_complete = any(_has_word(device, word, start=False) for device in devices)
+    return len(word) >= MIN_BEGUN_DEVICE and not is_complete
 
 
 def _split_words(text: str) -> list[str]:
