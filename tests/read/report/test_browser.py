@@ -386,7 +386,8 @@ QUESTIONS = """
     h100; spot l4; on demand under 30$/h; on demand h100 < 60; on demand below 3 usd; cheapest
     h100 in virginia; on demand h100 under 7$ per gpu; on demand < 6000 a month per GPU; us east;
     windows; 1y; all upfront; shared h100; a100 80 gb sxm4; l4 l40s; h100 nvidia sxm; h100 gpu
-    nvidia; l4 frankfurt germany; l4 europe germany; h100 on demand x8; x8 h100
+    nvidia; l4 frankfurt germany; l4 europe germany; h100 on demand x8; x8 h100; 80gb gpu; 80 gb
+    a100
 """
 
 

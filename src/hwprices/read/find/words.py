@@ -158,6 +158,8 @@ REWRITTEN = {
     rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
+    r"\b(\d+)\s+([gt]i?b)\b": r"\1\2",
+    r"\b(\d+[gt]i?b)(?=\s+(?:[gt]pus?|accelerators?)\b)": r"\1vram",
     **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
     rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
