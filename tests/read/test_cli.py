@@ -303,7 +303,7 @@ def test_price_of_several_types_points_to_compare(market: Path) -> None:
 def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path: Path) -> None:
     result = run(*command, root=tmp_path)
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: no release in")
+    assert result.stderr.startswith("error: no release")
     assert len(result.stderr.strip().splitlines()) == 1
 
 

@@ -203,7 +203,7 @@ def test_what_is_no_file_is_not_read_as_one(dataset, tmp_path, place) -> None:
 def test_a_wrong_root_is_not_a_dataset_without_releases(tmp_path: Path) -> None:
     """A monitor of a mistyped root saw an empty dataset for ever."""
     for root in (tmp_path / "nope", tmp_path):
-        with pytest.raises(hwprices.HwpricesError, match=f"no release in {root}, nor anything"):
+        with pytest.raises(hwprices.HwpricesError, match=f"no release or other data in {root}"):
             hwprices.releases(root)
     stage(Store(tmp_path), "r1", fleet(1))
     assert hwprices.releases(tmp_path) == []

@@ -273,7 +273,7 @@ def test_a_secret_in_an_endpoints_url_is_in_no_error_about_it(monkeypatch) -> No
         raise DefaultCredentialsError
 
     monkeypatch.setattr(retail, "_download", refuse)
-    with pytest.raises(HwpricesError, match=r"from https://mirror.example/x, 3 times") as regions:
+    with pytest.raises(HwpricesError, match=r"mirror.example/x returned .*, 3 times") as regions:
         retail.read_regions(None, url)  # type: ignore[arg-type]
     monkeypatch.setenv("HWPRICES_AZURE_RETAIL_URL", url.replace("https:", "http:"))
     with pytest.raises(HwpricesError, match="HWPRICES_AZURE_RETAIL_URL: the") as setting:

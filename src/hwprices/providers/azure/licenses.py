@@ -114,14 +114,14 @@ def read_licenses(pages: Pages) -> Licenses:
     priced = listed.filter(pl.col("reason").is_null()).sort(*_KEY, "sku_id")
     fees = priced.unique(_KEY, keep="first", maintain_order=True)
     repeated = priced.height - fees.height
-    refused = listed.filter(pl.col("reason").is_not_null()).with_columns(
+    quarantined = listed.filter(pl.col("reason").is_not_null()).with_columns(
         pl.lit("azure").alias("provider"), pl.lit(None, pl.String).alias("region")
     )
     message = prices.message("{}: {}, {}, {}", "reason", "productName", "meterName", "retailPrice")
     return Licenses(
         fees.select(*_KEY, "price", "sku_id", *ORIGIN),
         prices.refused(
-            refused.lazy().select(*("provider", "region", *MEMBERS, *ORIGIN, "reason", "word")),
+            quarantined.lazy().select(*("provider", "region", *MEMBERS, *ORIGIN, "reason", "word")),
             table="prices",
             message=message,
         ).collect(),

@@ -62,6 +62,11 @@ def recommend(
     rent, and are ranked by purchase price when the objective is cost: an hour of a machine that one
     owns is cheap only if other work fills the rest of the time.
 
+    >>> import hwprices
+    >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
+    >>> machines.item(0, "rank"), machines.item(0, "where")
+    (1, 'cloud')
+
     Args:
         asked: a ``Question``, or its fields in their order, the model first.
         named: fields of the question by name, of its serving and of its limits.
