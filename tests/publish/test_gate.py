@@ -244,6 +244,17 @@ def test_the_sample_does_not_replace_live_figures():
     assert gate.stopped(gate.judge(live, sample).results) == []
 
 
+def test_what_is_held_of_live_figures_stays_until_the_sample_replaces_them():
+    """An accepted sample had the live figures of the rows that were held."""
+    tenfold = OLD["prices"].with_columns(pl.col("effective_hourly", "hourly") * 10)
+    live, sample = candidate(OLD), candidate(OLD, "sample")
+    held = gate.judge(candidate(with_prices(tenfold)), live).held
+    assert held.height
+    assert gate.judge(sample, live, held_before=held).held.height == held.height
+    accepted = gate.judge(sample, live, ("aws:sample_over_live",), held_before=held)
+    assert accepted.held.is_empty()
+
+
 def test_a_provider_without_prices_was_seen_at_no_time():
     """It was seen now, so that the pages of yesterday were older than those of its last release."""
     without = {name: frame for name, frame in OLD.items() if name != "prices"}

@@ -79,7 +79,7 @@ def judge(
 
     def stop(check: str, text: str, outcome: Outcome = "stop") -> Judgement:
         result = CheckResult(provider, check, outcome, text, accept=f"{provider}:{check}")
-        return Judgement(new, published, (result,), known)
+        return Judgement(new, published, (result,), known if outcome == "stop" else known.clear())
 
     if published.origin == "live" and new.origin != "live":
         text = "the published figures are live; the sample would replace them: use another --root"
@@ -118,7 +118,10 @@ def judge(
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     broken = {result.check for result in results}
     passed = (CheckResult(provider, n, "pass", "holds") for n in compare.REASONS if n not in broken)
-    return Judgement(new, base, (*results, *passed), kept.select(list(frames.dtypes(Held))))
+    kept = kept.select(list(frames.dtypes(Held)))
+    if stops:  # the old tables stay, with what is held of them
+        kept = pl.concat([kept, known.join(kept, on=held.CELL, how="anti", nulls_equal=True)])
+    return Judgement(new, base, (*results, *passed), kept)
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:

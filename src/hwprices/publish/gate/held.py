@@ -36,19 +36,22 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+CELL = ["table", "row", "field"]
+"""The columns that identify a held value of a provider."""
+
+
 def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.DataFrame:
     """Make rows of the table held from what was found and those ``before``, of the last release.
 
     A row that is refused for several reasons is held for the first of REASONS. A value
     that was held before keeps its date, and has been seen once more if the collection is newer.
     """
-    on = ["table", "row", "field"]
     order = pl.col("reason").cast(pl.Enum(compare.REASONS))
-    found = found.sort(*on, order, maintain_order=True)
-    found = found.unique(on, keep="first", maintain_order=True)
+    found = found.sort(*CELL, order, maintain_order=True)
+    found = found.unique(CELL, keep="first", maintain_order=True)
     names = {"was_since": "since", "was_seen": "last_seen", "was": "times_seen"}
-    past = before.select(*on, "new_value", **names)
-    joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")
+    past = before.select(*CELL, "new_value", **names)
+    joined = found.join(past, on=CELL, how="left", suffix="_before", maintain_order="left")
     same = pl.col("was").is_not_null() & pl.col("new_value").eq_missing(pl.col("new_value_before"))
     newer = pl.col("seen") > pl.col("was_seen")
     rows = joined.with_columns(

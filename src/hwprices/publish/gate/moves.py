@@ -127,13 +127,16 @@ def _regions(
 
 def _as_elsewhere(raised: pl.DataFrame, moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """Find raised regions of which most prices that moved now equal those of one that stayed."""
-    kind = compare.hashed((*KIND, "effective_hourly")).alias("kind")
-    raised = raised.with_columns(kind, count=pl.len().over("region"))
-    priced = releases.new.priced.select("price_id", kind, other="region")
-    alike = priced.filter(pl.col("kind").is_in(raised["kind"].implode())).collect()
+    kind = compare.hashed((*KIND, "effective_hourly"))
+    raised = raised.with_columns(kind.alias("kind"), count=pl.len().over("region"))
+    if raised.is_empty():
+        return refuse(raised, "copied", True, "")
+    same_price = releases.new.priced.filter(kind.is_in(pl.Series([raised["kind"]])))
+    alike = same_price.select("price_id", kind.alias("kind"), other="region").collect()
     others = alike.filter(~is_among("price_id", moved["price_id"])).unique(["kind", "other"])
+    pairs = raised.join(others, on="kind").filter(pl.col("other") != pl.col("region"))
     most = pl.len().over("region", "other") > compare.SIBLINGS_SHARE * pl.col("count")
-    copies = raised.join(others, on="kind").filter(most).unique("region").select("region", "other")
+    copies = pairs.filter(most).group_by("region").agg(pl.col("other").min())
     text = pl.format("most prices of {} are those of {}", "region", "other")
     return refuse(raised.join(copies, on="region"), "copied", True, text)
 
