@@ -764,6 +764,15 @@ def test_a_place_within_another_narrows_it(sample_words, place) -> None:
     assert request.request(sample_words, place).regions == frankfurt
 
 
+def test_places_of_a_list_are_all_meant(sample_words) -> None:
+    def regions(text: str) -> frozenset[tuple[str, str]]:
+        return request.request(sample_words, text).regions or frozenset()
+
+    assert regions("h100 germany or europe") == regions("h100 europe")
+    assert regions("h100 not asia and japan") == regions("h100 not asia")
+    assert regions("h100 not japan, asia") == regions("h100 not asia")
+
+
 def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
     """Without Google's europe-west1 in the release it was AWS's eu-west-1."""
     named = ["aws us-east-1", "gcp us-east4", "azure eastus", "linode us-east", "aws eu-west-1"]
@@ -781,7 +790,14 @@ def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
 
 @pytest.mark.parametrize(
     "limit",
-    ["2.5 usd per gpu", "$2.5/GPU/h", "2.5 a card", "$2.5 per gpu-hour", "1825 a month per gpu"],
+    [
+        "2.5 usd per gpu",
+        "$2.5/GPU/h",
+        "2.5 a card",
+        "$2.5 per gpu-hour",
+        "1825 a month per gpu",
+        "2.5 per gpus",
+    ],
 )
 def test_a_price_limit_may_be_that_of_one_accelerator(limit: str) -> None:
     each = "usd_per_accelerator_hour"

@@ -168,8 +168,8 @@ Thinned = Annotated[
     bool,
     typer.Option(
         "--thin/--no-thin",
-        help="Keep the first older release of each day of the last month and of each month, or keep"
-        " no older release.",
+        help="Of older releases, keep the first of each day for a month and the first of each month"
+        " for good; or keep none.",
     ),
 ]
 

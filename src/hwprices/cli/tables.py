@@ -102,15 +102,15 @@ class FittingTable(Table):
 
     def _without_repetition(self) -> "FittingTable":
         """Move the columns in which all rows have the same text into the line above the table."""
-        repeated = {}
+        kept, repeated = self.columns[:1], []
         for column in self.columns[1:]:
             texts = {str(cell) for cell in column._cells}
-            if len(texts) == 1 and self.row_count > 1 and (text := texts.pop()):
-                repeated[column.header] = text
-        fewer = self._with_columns([c for c in self.columns if c.header not in repeated])
-        fewer.in_common = ", ".join(
-            f"{heading} {text}".replace("\n", " ") for heading, text in repeated.items()
-        )
+            if self.row_count > 1 and len(texts) == 1 and column.header and (text := texts.pop()):
+                repeated.append(f"{column.header} {text}".replace("\n", " "))
+            else:
+                kept.append(column)
+        fewer = self._with_columns(kept)
+        fewer.in_common = ", ".join(repeated)
         return fewer
 
     def _with_columns(self, columns: Sequence[Column]) -> "FittingTable":

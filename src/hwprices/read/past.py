@@ -125,8 +125,6 @@ def understand(
     if named:
         of_name = replace(words.EMPTY, machines=named)
         search = request.combine(of_name, search, (), names)
-    if search.max_price is not None or search.max_price_per_accelerator is not None:
-        raise HwpricesError("a history has no price limit", "Choose among the rows that it gives.")
     if search.machines is None and not searching.restricts_machines(search):
         raise HwpricesError(
             "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."
@@ -174,6 +172,8 @@ def answer(
     table(dataset)
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)
+    if search.max_price is not None or search.max_price_per_accelerator is not None:
+        raise HwpricesError("a history has no price limit", "Choose among the rows that it gives.")
     return PastAnswer(run(tables, search), search)
 
 

@@ -64,6 +64,8 @@ export interface Meaning {
   asks: Partial<Asks>;
   /** Whether it asks for fewer of the accelerators named before. */
   narrows?: boolean;
+  /** Whether "and" or "or" is before it. */
+  isAdded?: boolean;
 }
 
 export interface Reading {
@@ -121,21 +123,23 @@ export class Reader {
     const unlimited = question.replace(this.patterns.limit, (text, amount: string, behind: string) => {
       const period = /(?:\/|per|an?)\s*([my])/i.exec(behind)?.[1] ?? "h";
       const limit = Number(amount) / HOURS[period.toLowerCase()]!;
-      meanings.push({ kind: "price", words: text.trim(), asks: /gpu|accelerator|card/i.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
+      meanings.push({ kind: "price", words: text.trim(), asks: /[gt]pu|accelerator|card|chip/i.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
       return " ";
     });
     const rest = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), unlimited);
+    let before = "";
     let words = rest.split(this.patterns.separator).filter(Boolean);
     while (words.length > 0) {
       const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
       this.chosen = this.merged(meanings).accelerators;
       const { used, meaning } = this.first(words, ofAccelerator);
       if (meaning?.kind === "absent") unknown ??= { word: meaning.words, near: [], absent: true };
-      else if (meaning) meanings.push(meaning);
+      else if (meaning) meanings.push({ ...meaning, isAdded: ["and", "or"].includes(before) });
       else if (!this.skipped.has(words[0]!.toLowerCase())) {
         if (this.isPart(words[0]!)) meanings.push({ kind: "part", words: words[0]!, asks: { parts: new Set([words[0]!.toLowerCase()]) } });
         else unknown ??= { word: words[0]!, near: this.near(words[0]!) };
       }
+      before = words[used - 1]!.toLowerCase();
       words = words.slice(used);
     }
     return { asks: this.merged(meanings), meanings, unknown };
@@ -143,7 +147,7 @@ export class Reader {
 
   private first(words: string[], ofAccelerator: boolean): { used: number; meaning: Meaning | null } {
     const number = this.patterns.number.exec(words[0]!);
-    if (number) return this.countedAhead(number, words, ofAccelerator);
+    if (number && !(number[3] && this.type(words[0]!))) return this.countedAhead(number, words, ofAccelerator);
     for (let used = Math.min(this.grammar.max_words, words.length); used > 0; used--) {
       const meanings = this.meaningsOf(words.slice(0, used).join(" "), ofAccelerator);
       if (meanings.length > 0) return { used, meaning: meanings[0]! };
@@ -175,8 +179,9 @@ export class Reader {
     const text = phrase.toLowerCase();
     const amount = this.amount(text, ofAccelerator) ?? this.kind(text);
     if (amount) return [amount];
-    const narrowed = this.provider(text) ? null : this.narrowed(text);
+    const narrowed = this.provider(text) || this.place(text) ? null : this.narrowed(text);
     if (narrowed) return [narrowed];
+    if (this.chosen.size > 0 && this.grammar.forms.includes(text)) return []; // a form that none of them has
     const counted = this.patterns.counted.exec(text);
     if (counted) return this.counted(Number(counted[1]), counted[2]!, phrase);
     const complete = [this.code(text), this.provider(text), this.type(phrase), this.named(text), this.place(text)].filter((meaning) => meaning !== null);
@@ -213,7 +218,7 @@ export class Reader {
   }
 
   private counted(count: number, name: string, phrase: string): Meaning[] {
-    const meaning = this.kind(name) ?? this.accelerator(name) ?? this.accelerator(name, true);
+    const meaning = this.kind(name) ?? this.narrowed(name) ?? this.accelerator(name) ?? this.accelerator(name, true);
     return meaning ? [exactly(count, meaning, phrase)] : [];
   }
 
@@ -290,11 +295,12 @@ export class Reader {
 
   private merged(meanings: Meaning[]): Asks {
     const asks = nothing() as unknown as Record<string, unknown>;
-    for (const { asks: more, narrows } of meanings) {
+    for (const { asks: more, narrows, isAdded } of meanings) {
       for (const [name, value] of Object.entries(more)) {
         const before = asks[name] as ReadonlySet<unknown>;
-        if (!(value instanceof Set) || narrows || (name === "regions" && isPart(value, before))) asks[name] = value;
-        else if (name !== "regions" || !isPart(before, value)) asks[name] = new Set([...before, ...value]);
+        const isPlace = name === "regions" && !isAdded;
+        if (!(value instanceof Set) || narrows || (isPlace && isPart(value, before))) asks[name] = value;
+        else if (!isPlace || !isPart(before, value)) asks[name] = new Set([...before, ...value]);
       }
     }
     const { accelerators, kinds } = asks as unknown as Asks;
@@ -320,8 +326,8 @@ export class Reader {
   }
 }
 
-function exactly(count: number, { kind, asks }: Meaning, words: string): Meaning {
-  return { kind, words, asks: { ...asks, count } };
+function exactly(count: number, { kind, asks, narrows }: Meaning, words: string): Meaning {
+  return { kind, words, asks: { ...asks, count }, narrows };
 }
 
 const MIN_BEGUN_DEVICE = 2;

@@ -82,7 +82,7 @@ def answer(
     (machine,), notes = words.resolve_machines(names, [name], providers or search.providers)
     if text and (search.machines is not None or searching.restricts_machines(search)):
         raise HwpricesError(
-            f"price shows one machine type: {name}, but {text!r} names another",
+            f"price shows one machine type: {name}, but {text!r} asks for others",
             f"Write: hwprices compare {quote(name)} {quote(text)}.",
         )
     if overlays is not None:

@@ -243,7 +243,8 @@ def regions_by_name(all_places: Iterable[NamedPlace], word: str) -> list[NamedPl
     if exact and not is_direction:
         return exact
     common = [place for place in choices if place.kind not in SPECIAL_KINDS]
-    is_code = number and "-" in text  # europe-west1 of one cloud is not eu-west-1 of another
+    # europe-west1 and us-east1 of one cloud are not eu-west-1 and us-east-1 of another
+    is_code = re.search(r"-.*[a-z]\d+$", text)
     if len(parts) > 1 and not is_code:
         same = [p for p in common if direction(p.region)[0] == parts]
         matches = [p for p in same if not number or direction(p.region)[1] == number]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from itertools import dropwhile
 from shlex import quote
+from typing import Any
 
 from hwprices.errors import HwpricesError, near
 from hwprices.read.currency import LAST_PLACE
@@ -154,12 +155,12 @@ REWRITTEN = {
     r"(?=\d+(?:\.\d+)?\s*(?:[gt]i?b|v?cpus?|cores?)\b)": "",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?{_OF_ACCELERATOR}\b": r"\1vram",
     rf"\b{_OF_ACCELERATOR}\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1vram",
+    r"\b(\d+)\s*([gt]i?b)(?=\s+(?:[gt]pus?|accelerators?)\b)": r"\1\2vram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?ram\b": r"\1ram",
     rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
     r"\b(\d+)\s+([gt]i?b)\b": r"\1\2",
-    r"\b(\d+[gt]i?b)(?=\s+(?:[gt]pus?|accelerators?)\b)": r"\1vram",
     **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
     rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
@@ -176,7 +177,8 @@ _LIMIT = re.compile(
     r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:v?cpu|core))"
     r"\s*(?:\$|usd\b|dollars?\b)?"
     r"((?:\s*(?:/|per|an?)\s*"
-    r"(?:h|hr|hour|mo|month|y|yr|year|(?:gpu|accelerator|card)(?:[ -]?(?:h|hr|hour))?)\b){0,2})"
+    r"(?:h|hr|hour|mo|month|y|yr|year"
+    r"|(?:[gt]pu|accelerator|card|chip)s?(?:[ -]?(?:h|hr|hour))?)\b){0,2})"
     r"(?!\s*(?:/|[gt]i?b\b|(?:v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b))",
     re.IGNORECASE,
 )
@@ -187,7 +189,7 @@ _HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
 """Hours by the first letter of the period of a limit."""
 
 _PERIOD = re.compile(r"(?:/|per|an?)\s*([my])", re.IGNORECASE)
-_EACH = re.compile("gpu|accelerator|card", re.IGNORECASE)
+_EACH = re.compile("[gt]pu|accelerator|card|chip", re.IGNORECASE)
 
 PATTERNS = {
     "separator": SEPARATOR,
@@ -299,13 +301,16 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     words = [word for word in stripped if word]
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
     left_out, makers = EMPTY, EMPTY
-    is_left_out, kind = False, ""
+    is_left_out, kind, phrase = False, "", ""
     while words:
+        is_added = phrase.lower() in ("and", "or")
         goes_on = is_left_out and words[0].lower() in ("and", "or")
         is_left_out = len(words) > 1 and (goes_on or words[0].lower() in WITHOUT)
         if is_left_out:
             words = [*dropwhile(lambda word: word.lower() in SKIPPED, words[1:])] or words[:1]
         number = _NUMBER.fullmatch(words[0])
+        if number and number[3] and _machines(words[0], names):
+            number = None  # x1 is a family of AWS
         context = search if asks_for_accelerators(search) else options
         first = _counted_ahead(number, words, names, context) if number else None
         used, meaning = first or _first_meaning(words, names, context)
@@ -314,11 +319,11 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
             is_left_out = False
         if is_left_out:
             meaning = _left_out(phrase, meaning, kind if goes_on else "")
-            left_out, kind = _merge(left_out, meaning), meaning.kind
+            left_out, kind = _merge(left_out, meaning, is_added=True), meaning.kind
         elif about_cpus and phrase.lower() in MAKERS:
             makers = _merge(makers, _cpu(with_cpu(phrase, names)))
         elif meaning is not None:
-            search = _merge(search, meaning)
+            search = _merge(search, meaning, is_added=is_added)
     if makers.cpu_machines is not None:
         cpus = makers.cpu_machines
         named = search.cpu_machines
@@ -414,7 +419,7 @@ def _counted_ahead(
         if phrase.lower() in SKIPPED:
             continue
         for meaning in meanings_of(phrase, names, search):
-            if meaning.kind == "accelerator":
+            if meaning.kind in ("accelerator", NARROWED):
                 return used + length, _exactly(count, meaning)
     if is_times:
         return used, _exactly(count, Meaning("accelerator"))
@@ -459,7 +464,7 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
         return [simple]
     counted = _COUNTED.fullmatch(text)
     if counted:
-        return _counted(float(counted[1]), counted[2], names)
+        return _counted(float(counted[1]), counted[2], names, search)
     regions = frozenset((place.provider, place.region) for place in places(text, names))
     clouds = providers(text, names)
     complete = [
@@ -473,7 +478,7 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
     if meanings:
         return meanings
     behind = _COUNTED_BEHIND.fullmatch(text)  # h100x8
-    if behind and (counted_behind := _counted(float(behind[2]), behind[1], names)):
+    if behind and (counted_behind := _counted(float(behind[2]), behind[1], names, search)):
         return counted_behind
     if begun := _named_accelerator(text, names, start=True):
         return [begun]
@@ -487,7 +492,7 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
     Raises:
         HwpricesError: none of them has that form.
     """
-    if not search.accelerators or providers(text, names):
+    if not search.accelerators or providers(text, names) or places(text, names):
         return None
     named = {key: names.accelerators[key] for key in search.accelerators}
     ids = frozenset(accelerators(text, named, start=any(word in FORMS for word in text.split())))
@@ -579,9 +584,10 @@ def _kind(text: str) -> Meaning | None:
     return Meaning("accelerator", {"accelerator_kinds": frozenset({kind})}) if kind else None
 
 
-def _counted(count: float, name: str, names: ReleaseWords) -> list[Meaning]:
+def _counted(count: float, name: str, names: ReleaseWords, search: Search) -> list[Meaning]:
     """Understand "8xh100" or "8xgpu"."""
-    meaning = _kind(name) or _accelerator(name, names) or _accelerator(name, names, start=True)
+    meaning = _kind(name) or _narrowed(name, names, search)
+    meaning = meaning or _accelerator(name, names) or _accelerator(name, names, start=True)
     return [_exactly(count, meaning)] if meaning else []
 
 
@@ -764,20 +770,21 @@ def places(text: str, names: ReleaseWords) -> list[NamedPlace]:
     return regions_by_city(names.places, text)
 
 
-def _merge(search: Search, meaning: Meaning) -> Search:
-    """Add a meaning to the search: a second region or provider widens it, a part of one narrows."""
-    if meaning.kind == NARROWED:
-        return replace(search, **meaning.change)  # type: ignore[arg-type]
-    changes: dict[str, object] = {}
+def _merge(search: Search, meaning: Meaning, *, is_added: bool = False) -> Search:
+    """Add a meaning to the search; a second region or provider widens it.
+
+    "frankfurt germany" is Frankfurt, but what is added by "and" or "or" widens the search.
+    """
+    changes: dict[str, Any] = {}
     for name, value in meaning.change.items():
         before = getattr(search, name)
-        if name == "regions" and before and (value < before or before < value):
-            changes[name] = min(before, value, key=len)  # "frankfurt germany"
-            continue
         if name in ONE_VALUE and before not in (value, getattr(EMPTY, name)):
             raise more_than_one(name)
-        changes[name] = before | value if isinstance(value, frozenset) and before else value
-    return replace(search, **changes)  # type: ignore[arg-type]
+        changes[name] = value
+        if isinstance(value, frozenset) and before and meaning.kind != NARROWED:
+            is_within = name == "regions" and not is_added and (value < before or before < value)
+            changes[name] = min(before, value, key=len) if is_within else before | value
+    return replace(search, **changes)
 
 
 def more_than_one(name: str) -> HwpricesError:

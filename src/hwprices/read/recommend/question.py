@@ -141,7 +141,7 @@ class Question:
             twice = given not in (getattr(parts[part], name), value)
             _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
             named[part] = replace(whole, **{name: value})
-        return cls(*values, **named)
+        return cls(*values, **{n: v for n, v in named.items() if n not in parts or v is not None})
 
     def changed(self) -> dict[str, Any]:
         """Return the fields of the question and its serving that are not the default."""
