@@ -21,7 +21,7 @@ from hwprices.errors import FetchError, HwpricesError
 from hwprices.providers import SkippedError
 
 SKIPPED = "Skipped"
-"""State of a run that had nothing to do because there is no account; of type Completed."""
+"""State of a run that had nothing to do for lack of an account; of type Completed."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

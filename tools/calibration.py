@@ -207,7 +207,7 @@ contained 44 % of the makers', and the outer 83 % of vLLM's."""
 
 
 def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
-    """Return the quantiles of the errors of the chosen measurements in all schemes, by basis."""
+    """Return the quantiles of the errors of the chosen measurements over every scheme, by basis."""
     found = {}
     for basis, flag in (("measured", True), ("modeled", False)):
         pooled = np.concatenate([s.error[chosen & (s.measured == flag)] for s in schemes])

@@ -754,7 +754,7 @@ def test_a_form_or_maker_narrows_and_a_device_widens(sample_words, words, accele
 
 
 def test_a_form_that_a_device_does_not_have_is_an_error(sample_words) -> None:
-    with pytest.raises(HwpricesError, match="'sxm' is no form of nvidia-l4"):
+    with pytest.raises(HwpricesError, match="none of nvidia-l4 has the form 'sxm'"):
         request.request(sample_words, "l4 spot sxm")
 
 

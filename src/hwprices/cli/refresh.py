@@ -377,7 +377,7 @@ def new_words(published: "Published", root: str, providers: Collection[str]) -> 
 
 
 def print_notices(lines: Iterable[str]) -> None:
-    """Print notices on stdout when there is no release whose summary could show them."""
+    """Print notices on stdout without a release whose summary could show them."""
     for line in lines:
         print_table(Text(escaped(line), "bold yellow"))
 

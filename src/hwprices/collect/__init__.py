@@ -163,7 +163,7 @@ def record(
             list, so they are added to an earlier run.
 
     Raises:
-        HwpricesError: no unit could be fetched, or there is no run to add the kinds to. Nothing is
+        HwpricesError: no unit could be fetched, or the kinds have no run to be added to. Nothing is
             recorded.
     """
     if not any(result.status == "ok" for result in results):
@@ -302,7 +302,7 @@ class Collector:
         return chosen
 
     def _needs_account(self, units: Sequence[Unit], kinds: Sequence[str]) -> bool:
-        """Check whether these kinds are missing from the plan because there is no account."""
+        """Check whether these kinds are missing from the plan for lack of an account."""
         account_kinds = set(self.provider.account_kinds)
         has_account = any(unit.kind in account_kinds for unit in units)
         return self.settings.source == "live" and not has_account and set(kinds) <= account_kinds

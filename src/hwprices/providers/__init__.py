@@ -1,6 +1,6 @@
 """The interface of a provider, and the registry that finds providers.
 
-Each folder ``providers/<name>/`` is a provider; there is no list to edit. It has
+Each folder ``providers/<name>/`` is a provider, found without a list to edit. It has
 
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``), and a class
   ``Settings`` if it has settings;

@@ -162,7 +162,7 @@ def _published(version: str) -> Iterator[None]:
 
 
 class NothingStagedError(HwpricesError):
-    """There are no tables to publish: nothing has been collected successfully yet."""
+    """The tables to publish are missing: nothing has been collected successfully yet."""
 
 
 def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:

@@ -279,7 +279,7 @@ def read(text: str) -> list[CitedPrice]:
     Surrounding text and line breaks do not matter. A line and its reference are one citation.
 
     Raises:
-        HwpricesError: there is no citation.
+        HwpricesError: the text has no citation.
     """
     citations = _read_json(text) or _read_text(text)
     if not citations:

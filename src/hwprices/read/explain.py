@@ -82,7 +82,7 @@ def find_prices(
     """Find the rows of prices with that price_id or instance type.
 
     ``provider`` names clouds as in ``find``. ``filters`` are columns (region, os …) and their
-    values; None is no filter.
+    values; None does not filter.
 
     Raises:
         HwpricesError: there is no such price (the message states where the type has prices), or no

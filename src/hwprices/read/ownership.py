@@ -198,7 +198,7 @@ def break_even(
       exceed the machine's lifetime. They are null if no cloud sells the accelerator, if the
       electricity alone costs more than the cloud, for a part that needs a host (``complete`` is
       false), and if the purchase price is older than OLD_PRICE_YEARS.
-    - not_compared: why there is no break-even, a key of NOT_COMPARED; null if there is one, or if
+    - not_compared: why the break-even is missing, a key of NOT_COMPARED; null if it is known, or if
       the electricity alone costs more.
     - cloud_1y_usd_per_hour, cloud_1y_offer, break_even_1y_hours, break_even_1y_years: the same of
       the cheapest commitment of one year in a data center, which cloud_1y_option names as

@@ -37,7 +37,7 @@ LEVEL = 1
 of a price table is hashes, which cannot be compressed."""
 
 OBSERVATION = ("observed_at", "first_seen", "last_seen", "raw_sha256", "source_url")
-"""Columns that say when and where a row was seen. A change in them alone is no new release."""
+"""Columns that say when and where a row was seen; a change in them alone makes no release."""
 
 
 def write(

@@ -130,7 +130,7 @@ def _is_one_of(column: pl.Expr, values: Sequence[Any]) -> pl.Expr:
 
 
 def _equals(column: pl.Expr, value: Any) -> pl.Expr:
-    """Compare, numbers within the tolerance. None stands for a value that the vendor omits."""
+    """Compare, numbers within the tolerance. None is a value that the vendor omits."""
     if value is None:
         return column.is_null()
     if isinstance(value, int | float) and not isinstance(value, bool):

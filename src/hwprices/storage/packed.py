@@ -45,10 +45,10 @@ class PackedFile:
 
 
 class Writer:
-    """Writes a packed file as its content arrives.
+    """Writes a compressed file as its content arrives.
 
-    With ``"gzip"`` the data is already packed and stays as it is. With ``"zstd"`` a thread packs
-    one piece while the caller collects the next.
+    With ``"gzip"`` the data is compressed already and stays as it is. With ``"zstd"`` a thread
+    compresses one piece while the caller collects the next.
     """
 
     def __init__(self, path: Path, packing: Packing) -> None:

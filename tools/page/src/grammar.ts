@@ -6,7 +6,7 @@ import { PERIODS } from "./prices";
 /** What src/hwprices/read/report/grammar.py makes of the vocabulary of read.find. */
 export interface Grammar {
   max_words: number;
-  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "memory" | "payment" | "limit", string>;
+  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "memory" | "payment" | "limit" | "period" | "each", string>;
   /** Patterns of what is read as something else, and what is written in its place. */
   rewritten: [string, string][];
   skipped: string[];
@@ -27,6 +27,8 @@ export interface Grammar {
   short_names: string[];
   /** Words for how an accelerator is mounted. */
   forms: string[];
+  /** Letters of a word that may be the beginning of one. */
+  min_begun: number;
 }
 
 /** What a question asks for; what is empty or null asks for nothing. Sets and machines are of any of their values. */
@@ -90,6 +92,9 @@ const HOURS: Record<string, number> = { h: 1, m: PERIODS.month.hours, y: PERIODS
 const NEAR = 0.65; // how alike a suggestion is, as in words.py
 const MOST_NEAR = 5;
 
+/** Flags of the patterns that may match a part of a text. */
+const flagsOf: Record<string, string> = { limit: "gi", separator: "gi", period: "i", each: "i" };
+
 export class Reader {
   private readonly patterns: Record<keyof Grammar["patterns"], RegExp>;
   private readonly skipped: Set<string>;
@@ -103,9 +108,8 @@ export class Reader {
     private readonly grammar: Grammar,
     offers: Table,
   ) {
-    const whole = ([name, source]: [string, string]) =>
-      [name, name === "limit" || name === "separator" ? new RegExp(source, "gi") : new RegExp(`^(?:${source})$`, "i")] as const;
-    this.patterns = Object.fromEntries(Object.entries(grammar.patterns).map(whole)) as Reader["patterns"];
+    const compiled = ([name, source]: [string, string]) => [name, flagsOf[name] ? new RegExp(source, flagsOf[name]) : new RegExp(`^(?:${source})$`, "i")] as const;
+    this.patterns = Object.fromEntries(Object.entries(grammar.patterns).map(compiled)) as Reader["patterns"];
     this.skipped = new Set(grammar.skipped);
     this.machines = machinesOf(offers, grammar.prefixes);
     this.types = new Set(this.machines.map(({ type }) => type.toLowerCase()));
@@ -121,9 +125,9 @@ export class Reader {
     const meanings: Meaning[] = [];
     let unknown: Reading["unknown"] = null;
     const unlimited = question.replace(this.patterns.limit, (text, amount: string, behind: string) => {
-      const period = /(?:\/|per|an?)\s*([my])/i.exec(behind)?.[1] ?? "h";
+      const period = this.patterns.period.exec(behind)?.[1] ?? "h";
       const limit = Number(amount) / HOURS[period.toLowerCase()]!;
-      meanings.push({ kind: "price", words: text.trim(), asks: /[gt]pu|accelerator|card|chip/i.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
+      meanings.push({ kind: "price", words: text.trim(), asks: this.patterns.each.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
       return " ";
     });
     const rest = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), unlimited);
@@ -282,7 +286,7 @@ export class Reader {
 
   /** A number is never the beginning of a larger one: "40" is in "40gb" and "4" is not. */
   private begun(word: string): number[] {
-    if (word.length < MIN_BEGUN_DEVICE) return [];
+    if (word.length < this.grammar.min_begun) return [];
     const begins = (name: string) => name.startsWith(word) && !/^\d\d/.test(name.slice(word.length - 1));
     return Object.entries(this.grammar.accelerator_words).flatMap(([name, positions]) => (begins(name) ? positions : []));
   }
@@ -329,8 +333,6 @@ export class Reader {
 function exactly(count: number, { kind, asks, narrows }: Meaning, words: string): Meaning {
   return { kind, words, asks: { ...asks, count }, narrows };
 }
-
-const MIN_BEGUN_DEVICE = 2;
 
 /** Whether a set that is not empty is within another. */
 function isPart(set: ReadonlySet<unknown>, other: ReadonlySet<unknown>): boolean {

@@ -63,8 +63,7 @@ PART_LISTS = {
     PUBLIC_IPS: "AmazonVPC",
     SAGEMAKER: "AmazonSageMaker",
 }
-"""Price lists of what is billed beside machines → their names in the service index. They have the
-format of EC2's list."""
+"""Price lists in the format of EC2's list → their names in the service index."""
 
 BULK_FILES = (PRICE_LIST, *PART_LISTS, SAVINGS_PLANS, SPOT_ADVISOR)  # Kinds that need no account
 

@@ -249,7 +249,7 @@ def _page_types(pages: Pages, page: Page) -> dict[str, Description]:
 
 
 def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWords:
-    """Read the attributes in all price lists. In each list, a type's most frequent set is used."""
+    """Read the attributes in every price list. In each, a type's most frequent set is used."""
     words = PriceListWords()
     for facts in price_lists:
         machines = facts.machines.sort(
@@ -380,7 +380,7 @@ def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
             "local_disk_count": 0 if has_none else None,
             "local_disk_kind": None,
         }
-    # A figure that a disk does not state is unknown: 0 would mean that there is no disk.
+    # A figure that a disk does not state is unknown: 0 would mean a machine without disks.
     counts = [responses.number(disk.get("count")) for disk in disks]
     sizes = [responses.number(disk.get("sizeInGB")) for disk in disks]
     known = [size * count for size, count in zip(sizes, counts, strict=True) if size and count]

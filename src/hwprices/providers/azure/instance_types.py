@@ -604,7 +604,7 @@ def named_sizes(
 
 
 def memory_of_name(size: Size) -> float | None:
-    """Return the memory in GiB by family and vCPUs; None if there is no common ratio."""
+    """Return the memory in GiB by family and vCPUs; None without a common ratio."""
     ratio = GIB_PER_VCPU.get(size.family)
     is_too_large = size.family in ("E", "L") and size.vcpus > RATIO_MOST_VCPUS
     is_too_old = size.family != "L" and (size.version or 0) < RATIO_FIRST_VERSION

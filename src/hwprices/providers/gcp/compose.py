@@ -1,12 +1,12 @@
 """Compose the Linux price of every machine from its parts, and add licenses to it.
 
-``hourly = Σ quantity × unit price``, for each region and purchase option of the machine. There are
-no partial sums: if a part has no price, the machine has none, and price_reason names the part. All
+``hourly = Σ quantity × unit price``, for each region and purchase option of the machine. Sums
+are complete: if a part has no price, the machine has none, and price_reason names the part. All
 work is joins of frames, because there are 36,000 pairs of type and zone and 40,000 SKUs.
 
-https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same in all
-regions and for all purchase options, and a license of the buyer (BYOL) has no fee. Windows and RHEL
-are billed by vCPU, SLES and SQL Server by machine. The newest release is priced.
+https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same in
+every region and for every purchase option, and a license of the buyer (BYOL) has no fee. Windows
+and RHEL are billed by vCPU, SLES and SQL Server by machine. The newest release is priced.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

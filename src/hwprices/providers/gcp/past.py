@@ -2,7 +2,7 @@
 
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list: ``startTime`` and
 ``endTime`` are in one calendar month in the time zone America/Los_Angeles, and a SKU has one
-pricingInfo per price in that month. There is no list of the machine types that Google sold then.
+pricingInfo per price in that month. Google does not list the machine types that it sold then.
 """
 
 from datetime import UTC, datetime, timedelta

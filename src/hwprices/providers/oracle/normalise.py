@@ -5,7 +5,7 @@ one unit of everything Oracle sells. Four categories have the parts of machines,
 and hardware in customers' buildings with the same units. A part is identified by its number,
 because its name changes.
 
-A machine costs ``Σ quantity × rate``. There are no partial sums: if a part has no price, the
+A machine costs ``Σ quantity × rate``. Sums are complete: if a part has no price, the
 machine has none, and price_reason names the part. All sums are Decimal.
 """
 

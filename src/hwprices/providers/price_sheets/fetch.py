@@ -1,7 +1,7 @@
 """Read, check and land a price sheet.
 
 A price is written as the page prints it (``$49.24``, ``Contact sales``, ``from $1.82``). Known
-words instead of a single number give a reason why there is no price; anything else is a problem.
+words instead of a single number say why the price is unknown; anything else is a problem.
 The lines of one address and day are landed as one page, dated that day.
 """
 

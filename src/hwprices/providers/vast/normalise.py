@@ -21,7 +21,7 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 QUANTILES: Final = {"p10": 10, "p25": 25, "median": 50, "p75": 75, "p90": 90}
 
 LEAST_OFFERS: Final = 8
-"""With fewer offers there are no quantiles: each would be one host's price."""
+"""Fewer offers have no quantiles: each would be one host's price."""
 
 LARGEST_MEMORY: Final = 10**6
 """MB of one GPU. The largest in 2026 has 288 GB."""

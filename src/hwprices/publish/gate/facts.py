@@ -1,6 +1,7 @@
 """Judge the tables beside prices, column by column, by what was published of the same rows."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 
 import polars as pl
@@ -12,30 +13,44 @@ from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
 SAME, COMMON, MARKET = "same", "common", "market"
-COLUMNS: Mapping[str, Mapping[str, str | tuple[float, float]]] = {
+
+
+@dataclass(frozen=True)
+class Band:
+    """How far a figure may move, how many of a column may change, and the factors of a mistake."""
+
+    least: float
+    most: float
+    share: float = compare.FACTS_CHANGED
+    factors: tuple[float, ...] = compare.FIGURE_FACTORS
+
+
+COLUMNS: Mapping[str, Mapping[str, str | Band]] = {
     "instance_types": {
         **dict.fromkeys(("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
                          "burstable"), SAME),
         **dict.fromkeys(("vcpus", "physical_cores", "threads_per_core", "memory_gib",
                          "accelerator_count", "accelerator_memory_gib", "local_disk_gib",
-                         "network_gbps_baseline", "network_gbps_max"), (1.0, 1.0)),
+                         "network_gbps_baseline", "network_gbps_max"), Band(1.0, 1.0)),
         **dict.fromkeys(("local_disk_count", "local_disk_kind", "boost_ghz", "vcpus_billed",
                          "retirement_date"), COMMON),
     },
     "regions": {
         **dict.fromkeys(("kind", "parent_region", "country", "continent"), SAME),
-        **dict.fromkeys(("latitude", "longitude"), (0.98, 1.02)),  # 2 % of 50° are 110 km
+        **dict.fromkeys(("latitude", "longitude"), Band(0.98, 1.02)),  # 2 % of 50° are 110 km
     },
     "component_prices": {
         **dict.fromkeys(("unit", "per", "currency"), SAME),
-        **dict.fromkeys(("hourly", "price"), (compare.SHARED_CUT, compare.SHARED_RISE)),
+        # Google changes most spot prices once a month, many by 5 %, as if MB were read as MiB
+        **dict.fromkeys(("hourly", "price"), Band(compare.SHARED_CUT, compare.SHARED_RISE,
+                                                  compare.COMMON_SHARE, compare.FACTORS)),
     },
     "availability": dict.fromkeys(("offered", "restricted"), COMMON),
     "spot_advice": {"saving_percent": MARKET},
 }  # fmt: skip
 """How columns are judged: a vendor does not change them (SAME), or not many of their values on one
-day (COMMON), or not many by a leap (MARKET), or every change by more than a factor is held until it
-has been seen three times."""
+day (COMMON), or not many by a leap (MARKET), or every change beyond a Band is held until it has
+been seen three times."""
 
 TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "component_prices",
                  "spot_advice")  # fmt: skip
@@ -233,9 +248,7 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     rule = COLUMNS.get(table, {}).get(name)
     if rule == MARKET:
         changed = differs.filter(compare.is_leap(new / old)).height
-    is_money = table == "component_prices"  # of which a vendor changes more, also by 5 %
-    share = compare.COMMON_SHARE if is_money else compare.FACTS_CHANGED
-    factors = compare.FACTORS if is_money else compare.FIGURE_FACTORS
+    share = rule.share if isinstance(rule, Band) else compare.FACTS_CHANGED
     many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
@@ -244,15 +257,15 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     elif is_date:
         seen = releases.new.seen or releases.now
         reason = pl.when(new < seen.date() - compare.PAST).then(facts)
-    elif isinstance(rule, tuple):
+    elif isinstance(rule, Band):
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
-        wrong = compare.is_factor(ratio, factors) & (
+        wrong = compare.is_factor(ratio, rule.factors) & (
             (pl.len() >= compare.FACTS_LEAST) | compare.is_leap(ratio)
         )
         reason = (
             pl.when(wrong).then(pl.lit("factor"))
             .when(many).then(facts)
-            .when(ratio.is_between(*rule)).then(None)
+            .when(ratio.is_between(rule.least, rule.most)).then(None)
             .when(compare.is_leap(ratio)).then(facts)
             .when(~is_filled).then(pl.lit("fact"))
         )  # fmt: skip

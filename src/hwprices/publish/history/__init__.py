@@ -110,7 +110,7 @@ class ReRead:
     """The older pages, read again with the newer reading.
 
     ``prices``: price_id and VALUE. ``figures``: instance_type, field and value. ``problem``: why
-    the pages could not be read again; then there are no rows.
+    the pages could not be read again; the frames are empty then.
     """
 
     prices: pl.DataFrame | None = None

@@ -156,7 +156,7 @@ def _elsewhere(by_cpu: pl.DataFrame) -> pl.DataFrame:
     """Average each microarchitecture's coefficients over the providers that have one.
 
     ``by_cpu`` are the sheet's rows of CPUs. Rows of low confidence are left out, because they are
-    figures of another microarchitecture that stands in for the provider's CPU.
+    figures of another microarchitecture that represents the provider's CPU.
     """
     measured = by_cpu.filter(
         pl.col("confidence") != "low", pl.col("microarchitecture") != "average"

@@ -222,7 +222,7 @@ class SoldAs:
     def of(cls, dataset: Tables) -> "SoldAs":
         """List the machine types with accelerators, AWS's families, and vendors' names of devices.
 
-        G4 means the families that begin with it (g4dn, g4ad), because there is no family g4. A
+        G4 means the families that begin with it (g4dn, g4ad), because a family g4 does not exist. A
         vendor's name is often the name in the driver: NVIDIA H100 80GB HBM3.
         """
         vendor_names: dict[str, list[str]] = {}

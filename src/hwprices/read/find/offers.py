@@ -130,7 +130,7 @@ def run(
 def notes_of(
     dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
-    """Explain why there are no rows, what may be missing, and which rows are old."""
+    """Explain why an answer is empty, what may be missing, and which rows are old."""
     unstated = covers.unstated(dataset, search)
     missing = [f"+ {counted(unstated, 'offer')} whose location is not stated"] if unstated else []
     if search.in_stock:

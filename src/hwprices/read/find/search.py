@@ -55,7 +55,7 @@ TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of a figure, inclusive; None is no limit."""
+    """Limits of a figure, inclusive; None does not limit it."""
 
     least: float | None = None
     most: float | None = None

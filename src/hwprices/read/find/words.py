@@ -201,6 +201,8 @@ PATTERNS = {
     "memory": _MEMORY,
     "payment": _PAYMENT,
     "limit": _LIMIT,
+    "period": _PERIOD,
+    "each": _EACH,
 }
 """Patterns by name, for the page of a report, which reads questions too."""
 
@@ -498,7 +500,7 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
     ids = frozenset(accelerators(text, named, start=any(word in FORMS for word in text.split())))
     if text in FORMS and not ids:
         raise HwpricesError(
-            f"{text!r} is no form of {', '.join(sorted(named))}", "Leave one of them out."
+            f"none of {', '.join(sorted(named))} has the form {text!r}", "Leave one of them out."
         )
     unknown = search.unknown_accelerators & unknown_machines(text, names)
     change = {"accelerators": ids, "unknown_accelerators": unknown}
@@ -688,9 +690,9 @@ def unknown_machines(text: str, names: ReleaseWords) -> frozenset[tuple[str, str
 def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) -> list[str]:
     """Find the accelerators whose id and name contain all words of a text.
 
-    "h100" is every form of the H100 and no GH200, "a100 sxm4" both memory sizes of that board. With
-    ``start`` the beginning of a word is enough, if it is no word of another: "mi300" is the MI300X,
-    and "l4" no L40S.
+    "h100" is every form of the H100, but not the GH200; "a100 sxm4" is both memory sizes of that
+    board. With ``start`` the beginning of a word is enough, unless another accelerator has that
+    word: "mi300" is the MI300X, but "l4" is not the L40S.
     """
     if text in names:
         return [text]

@@ -24,6 +24,7 @@ from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import REAL, Release, Tables, is_private_host, scan_types
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.specs.rules import KEY, machine_cpus
+from hwprices.units import WideMoney
 
 col = pl.col
 
@@ -55,9 +56,9 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    wants_to_buy = limits.where != "cloud" and limits.machines != "cpus"
-    to_buy = _to_buy(dataset, ownership).filter(pl.lit(wants_to_buy))
-    frame = pl.concat([_rented(dataset, limits, asked), to_buy], how="diagonal_relaxed")
+    frame = _rented(dataset, limits, asked)
+    if limits.where != "cloud" and limits.machines != "cpus":
+        frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
         frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)))
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
@@ -155,6 +156,8 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
             machine_memory_gib=pl.when(is_cpu).then("memory_gib").otherwise(of_devices),
             network_gbps="network_gbps_max",
             unified_memory=is_cpu,
+            obstacle=pl.lit(None, pl.String),  # this and the next are known of machines to buy
+            energy_usd_per_hour=pl.lit(None, WideMoney),
         )
     )
 

@@ -228,6 +228,7 @@ def grammar(dataset: Release) -> dict[str, Any]:
         "regions": [(place.provider, place.region) for place in names.places],
         "places": _places(names),
         "forms": words.FORMS,
+        "min_begun": words.MIN_BEGUN_DEVICE,
         **_accelerators(names),
     }
 
