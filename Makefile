@@ -95,7 +95,7 @@ bench-check: $(VENV)/.synced  ## the small sizes, their ratios compared with the
 	@$(BIN)/python -m bench --check $(SCRIPTS)
 
 serve: $(VENV)/.synced  ## a Prefect server, the scheduled flows and a worker, on this machine
-	@$(BIN)/hwprices serve
+	@$(BIN)/hwprices admin serve
 
 lock: | $(BIN)/python $(UV)  ## renew uv.lock
 	@$(UV) lock --python $(BIN)/python
