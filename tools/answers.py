@@ -193,8 +193,8 @@ QUESTIONS = [
         "What does an RTX 4090 cost to buy?",
         'device "RTX 4090"',
         rtx_4090_prices,
-        "at launch",
-        "in a machine",
+        "to buy",
+        "inside a machine",
     ),
     ask(
         "How fast is a MacBook with M3 Max for one user?",
