@@ -117,7 +117,7 @@ def _tpu_lines(region: str, *, is_new: bool) -> Iterator[Line]:
 def _vertex_lines(region: str) -> Iterator[Line]:
     """Yield the cores and memory of a region as Vertex AI sells them."""
     for line in region_lines(region):
-        if line[2] == "OnDemand" and " Instance " in line[0]:
+        if line[2] == "OnDemand" and " Instance " in line[0] and "Sole Tenancy" not in line[0]:
             yield f"Vertex AI: Online/Batch Prediction {line[0]}", *line[1:]
 
 

@@ -500,7 +500,7 @@ def _block_storage() -> list[pl.Expr]:
     https://learn.microsoft.com/azure/virtual-machines/sizes/general-purpose/dsv5-series
     """
     unknown = pl.lit(None, dtype=pl.Float64)
-    gbps = _positive("UncachedDiskBytesPerSecond") * 8 / 1e9
+    gbps = (_positive("UncachedDiskBytesPerSecond") * 8 / 1e9).round(6)  # not 6.920000000000001
     return [
         gbps.alias("block_storage_gbps_baseline"),
         unknown.alias("block_storage_gbps_max"),
