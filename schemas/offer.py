@@ -9,10 +9,9 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import Table, column, list_column, measure
 from hwprices.schemas.spec import Accelerators
-from hwprices.schemas.vocabulary import ACCELERATOR_KINDS, FLAGS, ON_DEMAND_REASONS, POWER_BASES
 from hwprices.units import Money, Timestamp
 
 
@@ -77,7 +76,9 @@ class Offers(Table):
     )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
     accelerator_kind: pl.String = column(
-        "What kind of accelerator the machine has.", nullable=True, values=ACCELERATOR_KINDS
+        "What kind of accelerator the machine has.",
+        nullable=True,
+        values=vocabulary.ACCELERATOR_KINDS,
     )
     accelerator_id: pl.String = column(
         "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or"
@@ -127,7 +128,7 @@ class Offers(Table):
         "Why the on-demand price is null; null where it is known. Several reasons are joined by a"
         " comma.",
         nullable=True,
-        values=ON_DEMAND_REASONS,
+        values=vocabulary.ON_DEMAND_REASONS,
     )
     spot_usd_per_hour: Money = _usd("Spot price of the cheapest zone.")
     spot_zone: pl.String = column(
@@ -251,7 +252,7 @@ class Offers(Table):
     )
 
     power_basis: pl.String = column(
-        "Which CPU coefficient the watts use.", nullable=True, values=POWER_BASES
+        "Which CPU coefficient the watts use.", nullable=True, values=vocabulary.POWER_BASES
     )
     cpu_min_watts_per_vcpu: pl.Float64 = column(
         "Power of one vCPU at idle.", unit="W/vCPU", nullable=True, ge=0
@@ -337,7 +338,7 @@ class Offers(Table):
     flags: pl.List(pl.String) = list_column(
         "Flags of the on-demand and spot rows of prices, and of the machine, its power and its"
         " place, sorted; empty when there is nothing.",
-        FLAGS,
+        vocabulary.FLAGS,
     )
     on_demand_price_id: pl.String = column(
         "The row of prices that holds the on-demand price.", nullable=True
@@ -371,7 +372,7 @@ class Offers(Table):
     @pa.dataframe_check(name="flags_are_declared")
     def flags_are_declared(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """Every flag is in the vocabulary."""
-        return data.lazyframe.select(columns.elements_declared("flags", FLAGS))
+        return data.lazyframe.select(columns.elements_declared("flags", vocabulary.FLAGS))
 
     class Config:
         name = "offers"

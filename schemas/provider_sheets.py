@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import ID_PATTERN, URL_PATTERN, Table, column, measure, table_name
-from hwprices.schemas.vocabulary import ARCHITECTURES, TYPE_STATUSES
 from hwprices.units import Money
 
 
@@ -245,7 +244,7 @@ class OracleSeries(Table):
         "Regular expression that matches the whole name of a shape."
     )
     series: pl.String = column("Series.", str_matches=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    arch: pl.String = column("CPU architecture.", values=ARCHITECTURES)
+    arch: pl.String = column("CPU architecture.", values=vocabulary.ARCHITECTURES)
     cpu_vendor: pl.String = column("Maker of the CPU.", nullable=True)
     cpu_models: pl.List(pl.String) = column("CPU models; empty where not documented.")
     vcpus_per_ocpu: pl.Int32 = column("vCPUs of one OCPU.", isin=[1, 2])
@@ -255,7 +254,7 @@ class OracleSeries(Table):
         "Memory of the host, for shapes for which the estimator omits it.", "GiB"
     )
     status: pl.String = column(
-        "Whether Oracle still recommends it.", nullable=True, values=TYPE_STATUSES
+        "Whether Oracle still recommends it.", nullable=True, values=vocabulary.TYPE_STATUSES
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()

@@ -7,21 +7,9 @@ that the accelerator sheet is checked against.
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import PROVIDER_PATTERN, Table, column, measure
 from hwprices.schemas.spec import Sourced
-from hwprices.schemas.vocabulary import (
-    DIVISIONS,
-    GRID_BASES,
-    POWER_COMPONENTS,
-    POWER_UNITS,
-    PUE_BASES,
-    REGION_KINDS,
-    RESULT_UNITS,
-    SCENARIOS,
-    SUITES,
-    WHEN_STOPPED,
-)
 
 
 class LanguageModels(Table):
@@ -298,7 +286,7 @@ class RegionFootprint(Sourced):
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
     display_name: pl.String = columns.display_name()
-    kind: pl.String = column("What kind of place it is.", values=REGION_KINDS)
+    kind: pl.String = column("What kind of place it is.", values=vocabulary.REGION_KINDS)
     parent_region: pl.String = columns.parent_region()
     country: pl.String = columns.country()
     continent: pl.String = columns.continent()
@@ -308,13 +296,15 @@ class RegionFootprint(Sourced):
     grid_year: pl.Int32 = column("Year of the grid intensity.", unit="year", nullable=True)
     grid_source: pl.String = columns.url("Where the grid intensity is published.")
     grid_basis: pl.String = column(
-        "What the grid intensity covers; null without one.", nullable=True, values=GRID_BASES
+        "What the grid intensity covers; null without one.",
+        nullable=True,
+        values=vocabulary.GRID_BASES,
     )
     pue: pl.Float64 = columns.pue()
     pue_year: pl.Int32 = column("Year of the PUE.", unit="year", nullable=True)
     pue_source: pl.String = columns.url("Where the PUE is published.")
     pue_basis: pl.String = column(
-        "What the PUE covers; null without one.", nullable=True, values=PUE_BASES
+        "What the PUE covers; null without one.", nullable=True, values=vocabulary.PUE_BASES
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
@@ -350,14 +340,14 @@ class PowerCoefficients(Sourced):
         "Cloud provider the coefficient was computed for; any where it holds for all.",
         str_matches=PROVIDER_PATTERN,
     )
-    component: pl.String = column("Part of the machine.", values=POWER_COMPONENTS)
+    component: pl.String = column("Part of the machine.", values=vocabulary.POWER_COMPONENTS)
     microarchitecture: pl.String = column(
         "Microarchitecture of the CPU (cpus.microarchitecture); any for other parts; average where"
         " the CPU is not known."
     )
     min_watts: pl.Float64 = column("Power of one unit at idle.", unit="W/unit", ge=0)
     max_watts: pl.Float64 = column("Power of one unit at full load.", unit="W/unit", gt=0)
-    unit: pl.String = column("What one unit is.", values=POWER_UNITS)
+    unit: pl.String = column("What one unit is.", values=vocabulary.POWER_UNITS)
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
     confidence: pl.String = columns.confidence()
@@ -384,7 +374,9 @@ class BillingTerms(Sourced):
         "Use is rounded up to this; null where it is not known or the whole term is paid.", "s"
     )
     minimum_seconds: pl.Int32 = measure("Least that is billed; null where it is not known.", "s")
-    when_stopped: pl.String = column("Whether a stopped machine is billed.", values=WHEN_STOPPED)
+    when_stopped: pl.String = column(
+        "Whether a stopped machine is billed.", values=vocabulary.WHEN_STOPPED
+    )
     outlives_machine: pl.String = column(
         "What stays, and is billed, after the machine is deleted.", nullable=True
     )
@@ -407,10 +399,10 @@ class Benchmarks(Table):
     """
 
     accelerator_id: pl.String = columns.accelerator_id()
-    suite: pl.String = column("Benchmark suite.", values=SUITES)
+    suite: pl.String = column("Benchmark suite.", values=vocabulary.SUITES)
     model: pl.String = column("Benchmark, as MLPerf spells it: llama2-70b-99, llama2_70b_lora …")
     scenario: pl.String = column(
-        "MLPerf Inference scenario; training for MLPerf Training.", values=SCENARIOS
+        "MLPerf Inference scenario; training for MLPerf Training.", values=vocabulary.SCENARIOS
     )
     round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
     system: pl.String = column(
@@ -427,7 +419,7 @@ class Benchmarks(Table):
     )
     result_unit: pl.String = column(
         "Unit of result and of the per-accelerator figures: a rate, or minutes to train.",
-        values=RESULT_UNITS,
+        values=vocabulary.RESULT_UNITS,
     )
     per_accelerator: pl.Float64 = measure(
         "Rate per accelerator: result / accelerator_count, or the median of that over the systems."
@@ -448,7 +440,9 @@ class Benchmarks(Table):
     )
     software: pl.String = column("Software, where the submission says.", nullable=True)
     division: pl.String = column(
-        "Division of MLPerf; null when the source does not say.", nullable=True, values=DIVISIONS
+        "Division of MLPerf; null when the source does not say.",
+        nullable=True,
+        values=vocabulary.DIVISIONS,
     )
     source_url: pl.String = columns.url("Where the result was read.", nullable=False)
     as_of: pl.Date = column("Day it was read.", unit="date")
