@@ -237,6 +237,22 @@ class GcpDiscounts(Table):
         metadata = {"key": ["kind", "series", "term_months", "from_share_of_month"]}
 
 
+class GcpWords(Table):
+    """Words in the descriptions of SKUs that name a machine series or a GPU."""
+
+    kind: pl.String = column("What the words name.", isin=["series", "gpu"])
+    words: pl.String = column("The words.")
+    name: pl.String = column(
+        "The series, as in gcp_series; of a GPU the guestAcceleratorType of the Compute API.",
+        str_matches=ID_PATTERN,
+    )
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "gcp_words"
+        metadata = {"key": ["kind", "words"]}
+
+
 class OracleSeries(Table):
     """The series of a shape, its CPU, and how many vCPUs one OCPU is."""
 
@@ -304,7 +320,7 @@ PROVIDER_SHEETS: dict[str, type[Table]] = {
     for model in (
         *(AzureNetwork, AzureSizes),
         *(GcpSeries, GcpLocalSsd, GcpNotSold, GcpNetwork, GcpBilledVcpus),
-        *(GcpTpu, GcpRegions, GcpCustom, GcpDiscounts),
+        *(GcpTpu, GcpRegions, GcpCustom, GcpDiscounts, GcpWords),
         *(OracleSeries, OracleSizes, OracleGpus),
     )
 }

@@ -277,6 +277,18 @@ class AcceleratorNames(Table):
         metadata = {"key": ["vendor_name", "instance_type_pattern"]}
 
 
+class ToolNames(Table):
+    """What other tools call accelerators, for ``hwprices export --as``."""
+
+    tool: pl.String = column("The tool.", isin=["gpuhunt", "skypilot"])
+    accelerator_id: pl.String = columns.accelerator_id()
+    name: pl.String = column("The tool's name of it.")
+
+    class Config:
+        name = "tool_names"
+        metadata = {"key": ["tool", "accelerator_id"]}
+
+
 class RegionFootprint(Sourced):
     """Geography, grid and PUE by region, from which the regions table is completed.
 

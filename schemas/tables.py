@@ -37,6 +37,7 @@ from hwprices.schemas.sheets import (
     SpareCoresSpeeds,
     SparseFigures,
     SpeedModels,
+    ToolNames,
     TrainingSpeeds,
     Utilisations,
 )
@@ -96,7 +97,7 @@ RULE_SHEETS = {
     **_by_name(
         *(LanguageModels, MediaModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
         *(ServingSpeeds, SpareCoresSpeeds, SpeedModels, Utilisations),
-        MeasuredSpeeds,
+        *(MeasuredSpeeds, ToolNames),
     ),
     **PROVIDER_SHEETS,
 }
