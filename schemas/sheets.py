@@ -8,11 +8,11 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import columns, vocabulary
-from hwprices.schemas.columns import PROVIDER_PATTERN, Table, column, measure
+from hwprices.schemas.columns import PROVIDER_PATTERN, Cited, Noted, Table, column, measure
 from hwprices.schemas.spec import Sourced
 
 
-class LanguageModels(Table):
+class LanguageModels(Noted):
     """Published language models and the dimensions that their memory is computed from."""
 
     model_id: pl.String = column("Stable id.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
@@ -56,48 +56,39 @@ class LanguageModels(Table):
         nullable=True,
     )
     license: pl.String = column("License of the weights: an SPDX name, or the maker's own.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "models"
         metadata = {"key": ["model_id"]}
 
 
-class MediaModels(Table):
+class MediaModels(Noted):
     """Models of images, speech and video, for which answers use a benchmark's measurements."""
 
     benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
     names: pl.String = column("Names that people write, the first one the usual; separated by ;.")
     sample: pl.String = column("What one sample is.")
     setting: pl.String = column("How it was measured.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "media_models"
         metadata = {"key": ["benchmark"]}
 
 
-class BenchmarkWorkloads(Table):
+class BenchmarkWorkloads(Noted):
     """Workloads of language model benchmarks: the model, and the length of its requests."""
 
     benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
     model_id: pl.String = column("Key of models.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
     input_tokens: pl.Float64 = column("Mean length of a prompt.", unit="tokens", gt=0)
     output_tokens: pl.Float64 = column("Mean length of an answer.", unit="tokens", gt=0)
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "benchmark_workloads"
         metadata = {"key": ["benchmark"]}
 
 
-class TrainingSpeeds(Table):
+class TrainingSpeeds(Noted):
     """How fast a language model was trained, as published."""
 
     accelerator_id: pl.String = columns.accelerator_id()
@@ -120,9 +111,6 @@ class TrainingSpeeds(Table):
         "Share of the peak rate, where the source gives that alone.", nullable=True, gt=0, le=1
     )
     software: pl.String = column("Software, or who trained.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "training_speeds"
@@ -134,7 +122,7 @@ class TrainingSpeeds(Table):
         }
 
 
-class CpuSpeeds(Table):
+class CpuSpeeds(Noted):
     """How fast a rented machine without accelerators ran a language model, as published."""
 
     provider: pl.String = column("The cloud.")
@@ -152,16 +140,13 @@ class CpuSpeeds(Table):
     users: pl.Float64 = column("Requests that were served at once, in the mean.", gt=0)
     tokens_per_second: pl.Float64 = column("Of all users.", unit="tokens/s", gt=0)
     software: pl.String = column("Program and version.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "cpu_speeds"
         metadata = {"key": ["provider", "instance_type", "model_id", "kind", "precision"]}
 
 
-class ServingSpeeds(Table):
+class ServingSpeeds(Noted):
     """How fast accelerators served a language model, as published."""
 
     accelerator_id: pl.String = columns.accelerator_id()
@@ -179,9 +164,6 @@ class ServingSpeeds(Table):
         " computed."
     )
     software: pl.String = column("Program, with its version where the source states it.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "serving_speeds"
@@ -248,7 +230,7 @@ class Utilisations(Table):
         metadata = {"key": ["accelerator_id", "precision"]}
 
 
-class AcceleratorNames(Table):
+class AcceleratorNames(Cited):
     """Rules that find the accelerator of a machine from a vendor's words.
 
     A rule with both a name and a pattern takes precedence over a rule with one of them.
@@ -269,8 +251,6 @@ class AcceleratorNames(Table):
     memory_gib: pl.Float64 = measure(
         "Memory of one device, where the vendor does not say or is wrong.", "GiB"
     )
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "accelerator_names"
