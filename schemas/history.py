@@ -202,14 +202,7 @@ class Changes(Table):
         name = "changes"
         metadata = {
             "key": [
-                "subject",
-                "change",
-                "provider",
-                "region",
-                "instance_type",
-                "accelerator_id",
-                "collection_unit",
-                "price_id",
-                "field",
+                *("subject", "change", "provider", "region", "instance_type", "accelerator_id"),
+                *("collection_unit", "price_id", "field"),
             ]
         }

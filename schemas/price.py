@@ -211,15 +211,8 @@ class ComponentPrices(Table):
         name = "component_prices"
         metadata = {
             "key": [
-                "provider",
-                "region",
-                "series",
-                "component",
-                "purchase_option",
-                "commitment_plan",
-                "term_months",
-                "currency",
-                "tier_from",
+                *("provider", "region", "series", "component", "purchase_option"),
+                *("commitment_plan", "term_months", "currency", "tier_from"),
             ]
         }
 

@@ -59,14 +59,8 @@ class AzureSizes(Cited):
 
 ID_LIST_PATTERN = r"^[a-z0-9_]+(;[a-z0-9_]+)*$"
 GCP_PURCHASE_OPTIONS = [
-    "on_demand",
-    "spot",
-    "committed_use",
-    "dws_calendar",
-    "dws_defined_duration",
-    "dws_flex_start",
-    "flexible_committed_use",
-    "serverless",
+    *("on_demand", "spot", "committed_use", "dws_calendar", "dws_defined_duration"),
+    *("dws_flex_start", "flexible_committed_use", "serverless"),
 ]
 
 

@@ -8,7 +8,7 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import columns, vocabulary
-from hwprices.schemas.columns import PROVIDER_PATTERN, Cited, Noted, Table, column, measure
+from hwprices.schemas.columns import PROVIDER_PATTERN, Noted, Table, column, measure
 from hwprices.schemas.spec import Sourced
 
 
@@ -230,7 +230,7 @@ class Utilisations(Table):
         metadata = {"key": ["accelerator_id", "precision"]}
 
 
-class AcceleratorNames(Cited):
+class AcceleratorNames(Table):
     """Rules that find the accelerator of a machine from a vendor's words.
 
     A rule with both a name and a pattern takes precedence over a rule with one of them.
@@ -251,6 +251,8 @@ class AcceleratorNames(Cited):
     memory_gib: pl.Float64 = measure(
         "Memory of one device, where the vendor does not say or is wrong.", "GiB"
     )
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "accelerator_names"

@@ -52,40 +52,15 @@ def _by_name(*models: type[Table]) -> dict[str, type[Table]]:
 
 
 TABLES = _by_name(
-    Regions,
-    Zones,
-    InstanceTypes,
-    Availability,
-    Prices,
-    PriceComponents,
-    ComponentPrices,
-    SpotAdvice,
-    Stock,
-    MarketQuantiles,
-    Quarantine,
-    NewWords,
-    Held,
-    Offers,
-    SoldAccelerators,
-    Cpus,
-    CpuFamilies,
-    LocalHardware,
-    Benchmarks,
-    PowerCoefficients,
-    BillingTerms,
-    PriceHistory,
-    Changes,
+    *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices),
+    *(SpotAdvice, Stock, MarketQuantiles, Quarantine, NewWords, Held, Offers, SoldAccelerators),
+    *(Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, BillingTerms),
+    *(PriceHistory, Changes),
 )
 
 SHEETS = _by_name(
-    Accelerators,
-    Cpus,
-    CpuFamilies,
-    LocalHardware,
-    Benchmarks,
-    PowerCoefficients,
-    BillingTerms,
-    RegionFootprint,
+    *(Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
+    *(BillingTerms, RegionFootprint),
 )
 """The curated tables that a release is joined with. All are published except region_footprint,
 which completes the regions table."""

@@ -243,19 +243,17 @@ def content_digest(store: Store, content: Content) -> str:
     If the digest is that of the current release, there is nothing new to publish.
     """
     digests = {
-        file.key: parquet.content_digest(_all_columns(store, source, file))
-        if (source.provider, file.table) in content.outdated
-        else file.content_sha256
+        file.key: file.content_sha256
+        if (source.provider, file.table) not in content.outdated
+        # missing columns are null
+        else parquet.content_digest(
+            choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
+        )
         for source, file in content.vendor_files
     }
     digests |= {name: parquet.content_digest(rows) for name, rows in content.joined.tables.items()}
     digests |= backfill.digests(store)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
-
-
-def _all_columns(store: Store, source: ProviderSource, file: TableFile) -> pl.DataFrame:
-    """Read a file with all columns of its table; missing ones are null."""
-    return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
 
 def claim_version(store: Store, created_at: datetime, after: str | None) -> str:

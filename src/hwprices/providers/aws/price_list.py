@@ -149,7 +149,9 @@ def read_price_list(
         _places(machines),
         price_rows.part_lines(lines.parts, part_combinations),
     )
-    currency = _currency(combinations)
+    priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
+    currencies = priced["currency"].unique().to_list()
+    currency = currencies[0] if len(currencies) == 1 else None
     return PriceList(PriceRows(prices.rows, refused, counts), _skus(machines), facts, currency)
 
 
@@ -164,13 +166,6 @@ def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
         message=prices.message("the price list has the new column {}, not read", "column"),
         word=pl.col("column"),
     ).collect()
-
-
-def _currency(combinations: pl.DataFrame) -> str | None:
-    """Return the currency of the list; None if it has none or several."""
-    priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
-    currencies = priced["currency"].unique().to_list()
-    return currencies[0] if len(currencies) == 1 else None
 
 
 def _scan(path: Path, header: _Header) -> pl.LazyFrame:
