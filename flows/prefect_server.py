@@ -19,7 +19,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partialmethod
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -397,13 +396,11 @@ def lock_before_reading() -> None:
     from prefect.server.database.configurations import AioSqliteConfiguration
 
     begin = AioSqliteConfiguration.begin_transaction
-    AioSqliteConfiguration.begin_transaction = partialmethod(  # type: ignore[assignment]
-        _with_lock, begin
-    )
 
+    def begin_with_lock(config: Any, session: Any, **_: bool) -> Any:
+        return begin(config, session, with_for_update=True)
 
-def _with_lock(config: Any, begin: Callable[..., Any], session: Any, **_: bool) -> Any:
-    return begin(config, session, with_for_update=True)
+    AioSqliteConfiguration.begin_transaction = begin_with_lock  # type: ignore[assignment]
 
 
 def _let_old_runs_be_deleted() -> None:

@@ -9,15 +9,8 @@ This module imports nothing: it and ``vocabulary`` can be used without pandera.
 PLACE_KEY = ["provider", "region", "zone"]
 
 PURCHASE_KEY = [
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "currency",
+    *("os", "software", "license_model", "tenancy", "purchase_option", "commitment_plan"),
+    *("term_months", "payment_option", "currency"),
 ]
 """How a machine is bought, and what the price includes."""
 

@@ -390,3 +390,16 @@ def notes() -> Any:
         "Notes for users of the row: conflicts between sources, how things are counted.",
         nullable=True,
     )
+
+
+class Cited(Table):
+    """The base of rule sheets: each row has its source, and the day it was compared with it."""
+
+    source_url: pl.String = source_url()
+    as_of: pl.Date = as_of()
+
+
+class Noted(Cited):
+    """The base of rule sheets that also have notes."""
+
+    notes: pl.String = notes()

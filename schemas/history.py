@@ -8,25 +8,8 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import PRICE_KEY, columns
+from hwprices.schemas import PRICE_KEY, columns, vocabulary
 from hwprices.schemas.columns import HASH_PATTERN, Table, column, measure
-from hwprices.schemas.vocabulary import (
-    BASES,
-    CHANGE_SUBJECTS,
-    CHANGES,
-    COMMITMENT_PLANS,
-    EVIDENCE,
-    INTERVAL_ENDS,
-    INTERVAL_STARTS,
-    LICENSE_MODELS,
-    OPERATING_SYSTEMS,
-    PAYMENT_OPTIONS,
-    PRICE_REASONS,
-    PRICE_STATES,
-    PURCHASE_OPTIONS,
-    SOFTWARE,
-    TENANCIES,
-)
 from hwprices.units import Money, Timestamp
 
 
@@ -44,17 +27,23 @@ class PriceHistory(Table):
     zone: pl.String = column("Zone, only where the price is zonal.", nullable=True)
     instance_type: pl.String = columns.instance_type()
     os: pl.String = column(
-        "Operating system.", values=OPERATING_SYSTEMS, focus="SkuPriceDetails.OperatingSystem"
+        "Operating system.",
+        values=vocabulary.OPERATING_SYSTEMS,
+        focus="SkuPriceDetails.OperatingSystem",
     )
-    software: pl.String = column("Software whose license the price concerns.", values=SOFTWARE)
+    software: pl.String = column(
+        "Software whose license the price concerns.", values=vocabulary.SOFTWARE
+    )
     license_model: pl.String = column(
-        "Whether the price includes the licenses.", values=LICENSE_MODELS
+        "Whether the price includes the licenses.", values=vocabulary.LICENSE_MODELS
     )
-    tenancy: pl.String = column("Who shares the physical host.", values=TENANCIES)
+    tenancy: pl.String = column("Who shares the physical host.", values=vocabulary.TENANCIES)
     purchase_option: pl.String = columns.purchase_option()
     commitment_plan: pl.String = columns.commitment_plan()
     term_months: pl.Int32 = columns.term_months()
-    payment_option: pl.String = column("When the commitment is paid.", values=PAYMENT_OPTIONS)
+    payment_option: pl.String = column(
+        "When the commitment is paid.", values=vocabulary.PAYMENT_OPTIONS
+    )
     currency: pl.String = columns.currency()
     hourly: Money = column("What was paid every hour.", unit="currency/h", nullable=True, ge=0)
     upfront: Money = measure("What was paid once for the whole term.", "currency")
@@ -62,17 +51,17 @@ class PriceHistory(Table):
         "hourly + upfront / (term in years × 8760); null when unknown.", "currency/h"
     )
     price_reason: pl.String = column(
-        "Why effective_hourly is null.", nullable=True, values=PRICE_REASONS
+        "Why effective_hourly is null.", nullable=True, values=vocabulary.PRICE_REASONS
     )
-    basis: pl.String = column("Where the number comes from.", values=BASES)
+    basis: pl.String = column("Where the number comes from.", values=vocabulary.BASES)
     valid_from: Timestamp = column("Time of the first release with this value.", unit="UTC")
     valid_to: Timestamp = column(
         "Time of the release that ended it; null while it is valid.", unit="UTC", nullable=True
     )
-    state: pl.String = column("State of the price in this release.", values=PRICE_STATES)
-    start_reason: pl.String = column("Why the interval began.", values=INTERVAL_STARTS)
+    state: pl.String = column("State of the price in this release.", values=vocabulary.PRICE_STATES)
+    start_reason: pl.String = column("Why the interval began.", values=vocabulary.INTERVAL_STARTS)
     end_reason: pl.String = column(
-        "Why it ended; null while it is valid.", nullable=True, values=INTERVAL_ENDS
+        "Why it ended; null while it is valid.", nullable=True, values=vocabulary.INTERVAL_ENDS
     )
     first_release: pl.String = column("Version of the first release with this value.")
     last_release: pl.String = column("Version of the last release with this value.")
@@ -170,8 +159,8 @@ class Changes(Table):
     newer program reads from the older pages.
     """
 
-    subject: pl.String = column("What changed.", values=CHANGE_SUBJECTS)
-    change: pl.String = column("How it changed.", values=CHANGES)
+    subject: pl.String = column("What changed.", values=vocabulary.CHANGE_SUBJECTS)
+    change: pl.String = column("How it changed.", values=vocabulary.CHANGES)
     provider: pl.String = column("Cloud provider; null for accelerators.", nullable=True)
     region: pl.String = column("Region, if the row is about one.", nullable=True)
     instance_type: pl.String = column("Machine type, if the row is about one.", nullable=True)
@@ -179,14 +168,14 @@ class Changes(Table):
     collection_unit: pl.String = column("Unit of collection: kind/region.", nullable=True)
     price_id: pl.String = column("The price, if the row is about one.", nullable=True)
     zone: pl.String = _of_price()
-    os: pl.String = _of_price(OPERATING_SYSTEMS)
-    software: pl.String = _of_price(SOFTWARE)
-    license_model: pl.String = _of_price(LICENSE_MODELS)
-    tenancy: pl.String = _of_price(TENANCIES)
-    purchase_option: pl.String = _of_price(PURCHASE_OPTIONS)
-    commitment_plan: pl.String = _of_price(COMMITMENT_PLANS)
+    os: pl.String = _of_price(vocabulary.OPERATING_SYSTEMS)
+    software: pl.String = _of_price(vocabulary.SOFTWARE)
+    license_model: pl.String = _of_price(vocabulary.LICENSE_MODELS)
+    tenancy: pl.String = _of_price(vocabulary.TENANCIES)
+    purchase_option: pl.String = _of_price(vocabulary.PURCHASE_OPTIONS)
+    commitment_plan: pl.String = _of_price(vocabulary.COMMITMENT_PLANS)
     term_months: pl.Int32 = _of_price()
-    payment_option: pl.String = _of_price(PAYMENT_OPTIONS)
+    payment_option: pl.String = _of_price(vocabulary.PAYMENT_OPTIONS)
     currency: pl.String = _of_price()
     old_hourly: Money = _old("hourly", "currency/h")
     new_hourly: Money = _new("hourly", "currency/h")
@@ -207,20 +196,13 @@ class Changes(Table):
     old_value: pl.String = _old("Its value, as text,")
     new_value: pl.String = _new("Its value, as text,")
     prices: pl.Int64 = column("Number of prices that the row covers.", ge=0)
-    evidence: pl.String = column("Evidence for the change.", values=EVIDENCE)
+    evidence: pl.String = column("Evidence for the change.", values=vocabulary.EVIDENCE)
 
     class Config:
         name = "changes"
         metadata = {
             "key": [
-                "subject",
-                "change",
-                "provider",
-                "region",
-                "instance_type",
-                "accelerator_id",
-                "collection_unit",
-                "price_id",
-                "field",
+                *("subject", "change", "provider", "region", "instance_type", "accelerator_id"),
+                *("collection_unit", "price_id", "field"),
             ]
         }

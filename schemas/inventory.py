@@ -2,17 +2,8 @@
 
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import Accelerators, Table, column, measure
-from hwprices.schemas.vocabulary import (
-    ACCELERATOR_KINDS,
-    DISK_KINDS,
-    REGION_KINDS,
-    REGION_STATUSES,
-    SPEC_SOURCES,
-    TYPE_STATUSES,
-    ZONE_KINDS,
-)
 from hwprices.units import Timestamp
 
 
@@ -22,12 +13,12 @@ class Regions(Table):
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
     display_name: pl.String = columns.display_name()
-    kind: pl.String = column("What kind of place it is.", values=REGION_KINDS)
+    kind: pl.String = column("What kind of place it is.", values=vocabulary.REGION_KINDS)
     parent_region: pl.String = columns.parent_region()
     status: pl.String = column(
         "Whether an account can use it; null when the source does not say.",
         nullable=True,
-        values=REGION_STATUSES,
+        values=vocabulary.REGION_STATUSES,
     )
     country: pl.String = columns.country()
     continent: pl.String = columns.continent()
@@ -57,7 +48,7 @@ class Zones(Table):
         "Id that is the same for every account (AWS use1-az1), where the provider has one.",
         nullable=True,
     )
-    kind: pl.String = column("What kind of zone it is.", values=ZONE_KINDS)
+    kind: pl.String = column("What kind of zone it is.", values=vocabulary.ZONE_KINDS)
     observed_at: Timestamp = columns.observed_at()
     raw_sha256: pl.String = columns.raw_sha256()
 
@@ -80,7 +71,9 @@ class InstanceTypes(Table):
         "Generation within the series, taken from the name.", nullable=True
     )
     status: pl.String = column(
-        "Whether the vendor still recommends the type.", nullable=True, values=TYPE_STATUSES
+        "Whether the vendor still recommends the type.",
+        nullable=True,
+        values=vocabulary.TYPE_STATUSES,
     )
     retirement_date: pl.Date = column("Day the vendor retires it.", nullable=True)
     arch: pl.String = columns.arch()
@@ -113,7 +106,7 @@ class InstanceTypes(Table):
         " device in GiB."
     )
     accelerator_kind: pl.String = column(
-        "What kind of accelerator the machine has.", values=ACCELERATOR_KINDS
+        "What kind of accelerator the machine has.", values=vocabulary.ACCELERATOR_KINDS
     )
     accelerator_count: pl.Float64 = column(
         "Sum of the accelerators' counts; 0 where there is none; null where the vendor does not"
@@ -134,7 +127,9 @@ class InstanceTypes(Table):
         focus="SkuPriceDetails.DiskSpace",
     )
     local_disk_count: pl.Int32 = column("Number of local disks.", nullable=True, ge=0)
-    local_disk_kind: pl.String = column("Kind of local disk.", nullable=True, values=DISK_KINDS)
+    local_disk_kind: pl.String = column(
+        "Kind of local disk.", nullable=True, values=vocabulary.DISK_KINDS
+    )
     network_gbps_baseline: pl.Float64 = measure(
         "Network bandwidth the machine always has, over all cards.", "Gbit/s"
     )
@@ -154,7 +149,9 @@ class InstanceTypes(Table):
     os_support: pl.List(pl.String) = column(
         "Operating systems the vendor sells it with.", nullable=True
     )
-    spec_source: pl.String = column("Where the specification comes from.", values=SPEC_SOURCES)
+    spec_source: pl.String = column(
+        "Where the specification comes from.", values=vocabulary.SPEC_SOURCES
+    )
     corrections: pl.List(pl.String) = column(
         "Ids of the corrections (data/corrections.yaml) that changed this row."
     )

@@ -9,10 +9,9 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import Table, column, list_column, measure
 from hwprices.schemas.spec import Accelerators
-from hwprices.schemas.vocabulary import ACCELERATOR_KINDS, FLAGS, ON_DEMAND_REASONS, POWER_BASES
 from hwprices.units import Money, Timestamp
 
 
@@ -20,6 +19,25 @@ def _usd(description: str) -> Any:
     return measure(
         description + " Linux, shared tenancy, license included.", "USD/h", focus="ListUnitPrice"
     )
+
+
+_RESERVED = {
+    "no": "nothing or a month at a time paid.",
+    "partial": "part paid upfront: effective hourly.",
+    "all": "all paid upfront: effective hourly.",
+}
+
+
+def _reserved(term: str, upfront: str) -> Any:
+    return _usd(f"Standard reservation, {term}, {_RESERVED[upfront]}")
+
+
+def _compute_plan(terms: str) -> Any:
+    return _usd(f"Compute savings plan, {terms} upfront.")
+
+
+def _ec2_plan(terms: str) -> Any:
+    return _usd(f"EC2 Instance savings plan, {terms} upfront.")
 
 
 def _discount(description: str) -> Any:
@@ -77,7 +95,9 @@ class Offers(Table):
     )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
     accelerator_kind: pl.String = column(
-        "What kind of accelerator the machine has.", nullable=True, values=ACCELERATOR_KINDS
+        "What kind of accelerator the machine has.",
+        nullable=True,
+        values=vocabulary.ACCELERATOR_KINDS,
     )
     accelerator_id: pl.String = column(
         "Its accelerator; key of accelerators. Null where there is none, where kinds are mixed, or"
@@ -127,7 +147,7 @@ class Offers(Table):
         "Why the on-demand price is null; null where it is known. Several reasons are joined by a"
         " comma.",
         nullable=True,
-        values=ON_DEMAND_REASONS,
+        values=vocabulary.ON_DEMAND_REASONS,
     )
     spot_usd_per_hour: Money = _usd("Spot price of the cheapest zone.")
     spot_zone: pl.String = column(
@@ -136,75 +156,33 @@ class Offers(Table):
     spot_discount: pl.Float64 = _discount("Spot against on-demand.")
     low_priority_usd_per_hour: Money = _usd("Low-priority price (Azure Batch and scale sets).")
     dev_test_usd_per_hour: Money = _usd("Price for development and test subscriptions.")
-    reserved_1y_no_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 1 year, nothing or a month at a time paid."
-    )
-    reserved_1y_partial_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 1 year, part paid upfront: effective hourly."
-    )
+    reserved_1y_no_upfront_usd_per_hour: Money = _reserved("1 year", "no")
+    reserved_1y_partial_upfront_usd_per_hour: Money = _reserved("1 year", "partial")
     reserved_1y_partial_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
-    reserved_1y_all_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 1 year, all paid upfront: effective hourly."
-    )
+    reserved_1y_all_upfront_usd_per_hour: Money = _reserved("1 year", "all")
     reserved_1y_all_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
-    reserved_3y_no_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 3 years, nothing or a month at a time paid."
-    )
-    reserved_3y_partial_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 3 years, part paid upfront: effective hourly."
-    )
+    reserved_3y_no_upfront_usd_per_hour: Money = _reserved("3 years", "no")
+    reserved_3y_partial_upfront_usd_per_hour: Money = _reserved("3 years", "partial")
     reserved_3y_partial_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
-    reserved_3y_all_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 3 years, all paid upfront: effective hourly."
-    )
+    reserved_3y_all_upfront_usd_per_hour: Money = _reserved("3 years", "all")
     reserved_3y_all_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
-    reserved_5y_no_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 5 years, nothing or a month at a time paid."
-    )
-    reserved_5y_partial_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 5 years, part paid upfront: effective hourly."
-    )
+    reserved_5y_no_upfront_usd_per_hour: Money = _reserved("5 years", "no")
+    reserved_5y_partial_upfront_usd_per_hour: Money = _reserved("5 years", "partial")
     reserved_5y_partial_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
-    reserved_5y_all_upfront_usd_per_hour: Money = _usd(
-        "Standard reservation, 5 years, all paid upfront: effective hourly."
-    )
+    reserved_5y_all_upfront_usd_per_hour: Money = _reserved("5 years", "all")
     reserved_5y_all_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
-    compute_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd(
-        "Compute savings plan, 1 year, nothing upfront."
-    )
-    compute_savings_plan_1y_partial_upfront_usd_per_hour: Money = _usd(
-        "Compute savings plan, 1 year, half upfront."
-    )
-    compute_savings_plan_1y_all_upfront_usd_per_hour: Money = _usd(
-        "Compute savings plan, 1 year, all upfront."
-    )
-    compute_savings_plan_3y_no_upfront_usd_per_hour: Money = _usd(
-        "Compute savings plan, 3 years, nothing upfront."
-    )
-    compute_savings_plan_3y_partial_upfront_usd_per_hour: Money = _usd(
-        "Compute savings plan, 3 years, half upfront."
-    )
-    compute_savings_plan_3y_all_upfront_usd_per_hour: Money = _usd(
-        "Compute savings plan, 3 years, all upfront."
-    )
-    ec2_instance_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd(
-        "EC2 Instance savings plan, 1 year, nothing upfront."
-    )
-    ec2_instance_savings_plan_1y_partial_upfront_usd_per_hour: Money = _usd(
-        "EC2 Instance savings plan, 1 year, half upfront."
-    )
-    ec2_instance_savings_plan_1y_all_upfront_usd_per_hour: Money = _usd(
-        "EC2 Instance savings plan, 1 year, all upfront."
-    )
-    ec2_instance_savings_plan_3y_no_upfront_usd_per_hour: Money = _usd(
-        "EC2 Instance savings plan, 3 years, nothing upfront."
-    )
-    ec2_instance_savings_plan_3y_partial_upfront_usd_per_hour: Money = _usd(
-        "EC2 Instance savings plan, 3 years, half upfront."
-    )
-    ec2_instance_savings_plan_3y_all_upfront_usd_per_hour: Money = _usd(
-        "EC2 Instance savings plan, 3 years, all upfront."
-    )
+    compute_savings_plan_1y_no_upfront_usd_per_hour: Money = _compute_plan("1 year, nothing")
+    compute_savings_plan_1y_partial_upfront_usd_per_hour: Money = _compute_plan("1 year, half")
+    compute_savings_plan_1y_all_upfront_usd_per_hour: Money = _compute_plan("1 year, all")
+    compute_savings_plan_3y_no_upfront_usd_per_hour: Money = _compute_plan("3 years, nothing")
+    compute_savings_plan_3y_partial_upfront_usd_per_hour: Money = _compute_plan("3 years, half")
+    compute_savings_plan_3y_all_upfront_usd_per_hour: Money = _compute_plan("3 years, all")
+    ec2_instance_savings_plan_1y_no_upfront_usd_per_hour: Money = _ec2_plan("1 year, nothing")
+    ec2_instance_savings_plan_1y_partial_upfront_usd_per_hour: Money = _ec2_plan("1 year, half")
+    ec2_instance_savings_plan_1y_all_upfront_usd_per_hour: Money = _ec2_plan("1 year, all")
+    ec2_instance_savings_plan_3y_no_upfront_usd_per_hour: Money = _ec2_plan("3 years, nothing")
+    ec2_instance_savings_plan_3y_partial_upfront_usd_per_hour: Money = _ec2_plan("3 years, half")
+    ec2_instance_savings_plan_3y_all_upfront_usd_per_hour: Money = _ec2_plan("3 years, all")
     committed_use_1y_usd_per_hour: Money = _usd("Resource-based committed use discount, 1 year.")
     committed_use_3y_usd_per_hour: Money = _usd("Resource-based committed use discount, 3 years.")
     flexible_committed_use_1y_usd_per_hour: Money = _usd(
@@ -251,7 +229,7 @@ class Offers(Table):
     )
 
     power_basis: pl.String = column(
-        "Which CPU coefficient the watts use.", nullable=True, values=POWER_BASES
+        "Which CPU coefficient the watts use.", nullable=True, values=vocabulary.POWER_BASES
     )
     cpu_min_watts_per_vcpu: pl.Float64 = column(
         "Power of one vCPU at idle.", unit="W/vCPU", nullable=True, ge=0
@@ -337,7 +315,7 @@ class Offers(Table):
     flags: pl.List(pl.String) = list_column(
         "Flags of the on-demand and spot rows of prices, and of the machine, its power and its"
         " place, sorted; empty when there is nothing.",
-        FLAGS,
+        vocabulary.FLAGS,
     )
     on_demand_price_id: pl.String = column(
         "The row of prices that holds the on-demand price.", nullable=True
@@ -371,7 +349,7 @@ class Offers(Table):
     @pa.dataframe_check(name="flags_are_declared")
     def flags_are_declared(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """Every flag is in the vocabulary."""
-        return data.lazyframe.select(columns.elements_declared("flags", FLAGS))
+        return data.lazyframe.select(columns.elements_declared("flags", vocabulary.FLAGS))
 
     class Config:
         name = "offers"

@@ -5,24 +5,8 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import PRICE_KEY, columns
+from hwprices.schemas import PRICE_KEY, columns, vocabulary
 from hwprices.schemas.columns import HASH_PATTERN, Table, column, list_column, measure
-from hwprices.schemas.vocabulary import (
-    BASES,
-    BILLED_FOR,
-    BILLING_UNITS,
-    COMPONENT_UNITS,
-    COMPONENTS,
-    FLAGS,
-    LICENSE_MODELS,
-    OPERATING_SYSTEMS,
-    PARTS,
-    PAYMENT_OPTIONS,
-    PRICE_REASONS,
-    PURCHASE_OPTIONS,
-    SOFTWARE,
-    TENANCIES,
-)
 from hwprices.units import Money, Timestamp
 
 
@@ -42,21 +26,22 @@ class Prices(Table):
     instance_type: pl.String = columns.instance_type()
     os: pl.String = column(
         "Operating system the price includes, or for byol the one it is meant for.",
-        values=OPERATING_SYSTEMS,
+        values=vocabulary.OPERATING_SYSTEMS,
         focus="SkuPriceDetails.OperatingSystem",
     )
     software: pl.String = column(
-        "Software whose license the price includes, or for byol is meant for.", values=SOFTWARE
+        "Software whose license the price includes, or for byol is meant for.",
+        values=vocabulary.SOFTWARE,
     )
     license_model: pl.String = column(
-        "Whether the price includes the licenses.", values=LICENSE_MODELS
+        "Whether the price includes the licenses.", values=vocabulary.LICENSE_MODELS
     )
-    tenancy: pl.String = column("Who shares the physical host.", values=TENANCIES)
+    tenancy: pl.String = column("Who shares the physical host.", values=vocabulary.TENANCIES)
     purchase_option: pl.String = columns.purchase_option()
     commitment_plan: pl.String = columns.commitment_plan()
     term_months: pl.Int32 = columns.term_months()
     payment_option: pl.String = column(
-        "When the commitment is paid; none without a commitment.", values=PAYMENT_OPTIONS
+        "When the commitment is paid; none without a commitment.", values=vocabulary.PAYMENT_OPTIONS
     )
     currency: pl.String = columns.currency()
     hourly: Money = column(
@@ -78,10 +63,10 @@ class Prices(Table):
         "Why effective_hourly is null; null when there is a price. Several reasons are joined by a"
         " comma.",
         nullable=True,
-        values=PRICE_REASONS,
+        values=vocabulary.PRICE_REASONS,
     )
     billing_unit: pl.String = column(
-        "Unit the vendor bills in.", focus="PricingUnit", values=BILLING_UNITS
+        "Unit the vendor bills in.", focus="PricingUnit", values=vocabulary.BILLING_UNITS
     )
     sku_id: pl.String = column(
         "Vendor's SKU: what is sold. Null for composed prices, see price_components.",
@@ -93,9 +78,11 @@ class Prices(Table):
         focus="SkuPriceId",
         nullable=True,
     )
-    basis: pl.String = column("Where the number comes from.", values=BASES)
+    basis: pl.String = column("Where the number comes from.", values=vocabulary.BASES)
     effective_from: Timestamp = columns.effective_from()
-    flags: pl.List(pl.String) = list_column("Caveats of the price; empty if there are none.", FLAGS)
+    flags: pl.List(pl.String) = list_column(
+        "Caveats of the price; empty if there are none.", vocabulary.FLAGS
+    )
     observed_at: Timestamp = columns.observed_at()
     source_url: pl.String = columns.page_url()
     raw_sha256: pl.String = columns.raw_sha256()
@@ -110,7 +97,7 @@ class Prices(Table):
     @pa.dataframe_check(name="flags_are_declared")
     def flags_are_declared(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """Every flag is in the vocabulary."""
-        return data.lazyframe.select(columns.elements_declared("flags", FLAGS))
+        return data.lazyframe.select(columns.elements_declared("flags", vocabulary.FLAGS))
 
     @pa.dataframe_check(name="no_sentinel")
     def no_sentinel(cls, data: pa.PolarsData) -> pl.LazyFrame:
@@ -130,7 +117,8 @@ class PriceComponents(Table):
 
     price_id: pl.String = column("The price this is a part of.")
     component: pl.String = column(
-        "Kind of part; a number follows where two SKUs price one kind.", values=COMPONENTS
+        "Kind of part; a number follows where two SKUs price one kind.",
+        values=vocabulary.COMPONENTS,
     )
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
@@ -138,12 +126,12 @@ class PriceComponents(Table):
     purchase_option: pl.String = column(
         "Purchase option of this part: a part that cannot be committed stays on_demand inside a"
         " committed price.",
-        values=PURCHASE_OPTIONS,
+        values=vocabulary.PURCHASE_OPTIONS,
     )
     quantity: pl.Decimal(20, 10) = column(
         "How much of the part the machine has.", unit="unit", gt=0
     )
-    unit: pl.String = column("Unit of the quantity.", values=COMPONENT_UNITS)
+    unit: pl.String = column("Unit of the quantity.", values=vocabulary.COMPONENT_UNITS)
     unit_price: Money = column(
         "Price of one unit for one hour, at the vendor's full precision. In a derived price the"
         " share of the SKU's price that is paid.",
@@ -174,13 +162,13 @@ class ComponentPrices(Table):
         "Machine series the part belongs to; any for a part of several series."
     )
     component: pl.String = column(
-        "The part; a colon separates its kind from the vendor's name.", values=PARTS
+        "The part; a colon separates its kind from the vendor's name.", values=vocabulary.PARTS
     )
     purchase_option: pl.String = columns.purchase_option()
     commitment_plan: pl.String = columns.commitment_plan()
     term_months: pl.Int32 = columns.term_months()
     currency: pl.String = columns.currency()
-    unit: pl.String = column("What one unit is.", values=COMPONENT_UNITS)
+    unit: pl.String = column("What one unit is.", values=vocabulary.COMPONENT_UNITS)
     hourly: Money = column(
         "Price of one unit for one hour (a month has 730 hours); null if usage is billed instead of"
         " time.",
@@ -194,7 +182,7 @@ class ComponentPrices(Table):
         focus="ListUnitPrice",
         ge=0,
     )
-    per: pl.String = column("What a unit is billed for.", values=BILLED_FOR)
+    per: pl.String = column("What a unit is billed for.", values=vocabulary.BILLED_FOR)
     tier_from: pl.Decimal(20, 10) = column(
         "Units a month from which the price holds; 0 where it holds for all.", unit="unit", ge=0
     )
@@ -223,15 +211,8 @@ class ComponentPrices(Table):
         name = "component_prices"
         metadata = {
             "key": [
-                "provider",
-                "region",
-                "series",
-                "component",
-                "purchase_option",
-                "commitment_plan",
-                "term_months",
-                "currency",
-                "tier_from",
+                *("provider", "region", "series", "component", "purchase_option"),
+                *("commitment_plan", "term_months", "currency", "tier_from"),
             ]
         }
 

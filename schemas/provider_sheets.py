@@ -7,35 +7,50 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.schemas import columns
-from hwprices.schemas.columns import ID_PATTERN, URL_PATTERN, Table, column, measure, table_name
-from hwprices.schemas.vocabulary import ARCHITECTURES, TYPE_STATUSES
+from hwprices.schemas import columns, vocabulary
+from hwprices.schemas.columns import (
+    ID_PATTERN,
+    URL_PATTERN,
+    Cited,
+    Noted,
+    Table,
+    column,
+    measure,
+    table_name,
+)
 from hwprices.units import Money
 
 
-class AzureNetwork(Table):
+class AwsColumns(Table):
+    """Columns of AWS's price lists."""
+
+    vendor_name: pl.String = column("The column, as AWS names it.")
+    name: pl.String = column("Its name in the program; null if it is not read.", nullable=True)
+
+    class Config:
+        name = "aws_columns"
+        metadata = {"key": ["vendor_name"]}
+
+
+class AzureNetwork(Cited):
     """Network of sizes, which resource SKUs do not state, without sizes with InfiniBand."""
 
     instance_type: pl.String = columns.instance_type()
     network_gbps_max: pl.Float64 = column(
         "Highest bandwidth, of what all network interfaces send together.", unit="Gbit/s", gt=0
     )
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "azure_network"
         metadata = {"key": ["instance_type"]}
 
 
-class AzureSizes(Table):
+class AzureSizes(Cited):
     """Figures of sizes that no list describes, as Microsoft's pages of size series state them."""
 
     instance_type: pl.String = columns.instance_type()
     vcpus: pl.Int32 = column("vCPUs.", gt=0)
     memory_gib: pl.Float64 = column("Main memory.", unit="GiB", gt=0)
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "azure_sizes"
@@ -44,23 +59,9 @@ class AzureSizes(Table):
 
 ID_LIST_PATTERN = r"^[a-z0-9_]+(;[a-z0-9_]+)*$"
 GCP_PURCHASE_OPTIONS = [
-    "on_demand",
-    "spot",
-    "committed_use",
-    "dws_calendar",
-    "dws_defined_duration",
-    "dws_flex_start",
-    "flexible_committed_use",
-    "serverless",
+    *("on_demand", "spot", "committed_use", "dws_calendar", "dws_defined_duration"),
+    *("dws_flex_start", "flexible_committed_use", "serverless"),
 ]
-
-
-def _source_url() -> Any:
-    return column("Where the rule is published.", str_matches=URL_PATTERN)
-
-
-def _as_of() -> Any:
-    return column("Day the source was read.", unit="date")
 
 
 def _instance_type_pattern() -> Any:
@@ -81,14 +82,14 @@ class GcpSeries(Table):
         nullable=True,
         str_matches=URL_PATTERN,
     )
-    as_of: pl.Date = _as_of()
+    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "gcp_series"
         metadata = {"key": ["instance_type_pattern"]}
 
 
-class GcpLocalSsd(Table):
+class GcpLocalSsd(Cited):
     """Local disks that are part of a machine type."""
 
     instance_type_pattern: pl.String = _instance_type_pattern()
@@ -98,15 +99,13 @@ class GcpLocalSsd(Table):
         "part: paid as a component of its own; slice: in the price of the GPU slice.",
         isin=["part", "slice"],
     )
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_local_ssd"
         metadata = {"key": ["instance_type_pattern"]}
 
 
-class GcpNotSold(Table):
+class GcpNotSold(Cited):
     """Purchase options that Google does not sell a machine type by.
 
     flexible_committed_use is committed_use with the plan flexible.
@@ -117,15 +116,13 @@ class GcpNotSold(Table):
         "Purchase option that does not exist for the type.", isin=GCP_PURCHASE_OPTIONS
     )
     why: pl.String = column("What Google says instead.")
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_not_sold"
         metadata = {"key": ["instance_type_pattern", "purchase_option"]}
 
 
-class GcpNetwork(Table):
+class GcpNetwork(Cited):
     """Network of machine types, which the Compute API does not state."""
 
     instance_type_pattern: pl.String = _instance_type_pattern()
@@ -139,28 +136,24 @@ class GcpNetwork(Table):
     accelerator_interconnect: pl.String = column(
         "What joins the accelerators of one machine.", nullable=True
     )
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_network"
         metadata = {"key": ["instance_type_pattern"]}
 
 
-class GcpBilledVcpus(Table):
+class GcpBilledVcpus(Cited):
     """vCPUs billed, for types whose number differs from that of the Compute API."""
 
     instance_type: pl.String = column("Machine type.", str_matches=ID_PATTERN)
     vcpus_billed: Money = column("vCPUs on the bill.", unit="vCPU", gt=0)
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_billed_vcpus"
         metadata = {"key": ["instance_type"]}
 
 
-class GcpTpu(Table):
+class GcpTpu(Cited):
     """How TPU machines and slices map to SKUs."""
 
     machine_accelerator: pl.String = column(
@@ -175,15 +168,13 @@ class GcpTpu(Table):
     )
     chips_per_unit: pl.Int32 = column("Chips that one unit of the SKU pays for.", gt=0)
     accelerator_id: pl.String = column("Key of accelerators.", str_matches=ID_PATTERN)
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_tpu"
         metadata = {"key": ["machine_accelerator"]}
 
 
-class GcpRegions(Table):
+class GcpRegions(Cited):
     """Where each region is."""
 
     region: pl.String = column("Region.", str_matches=ID_PATTERN)
@@ -192,30 +183,26 @@ class GcpRegions(Table):
     continent: pl.String = column("Continent.", str_matches=r"^[a-z_]+$")
     latitude: pl.Float64 = column("Latitude of the place named.", unit="degree", ge=-90, le=90)
     longitude: pl.Float64 = column("Longitude of the place named.", unit="degree", ge=-180, le=180)
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_regions"
         metadata = {"key": ["region"]}
 
 
-class GcpCustom(Table):
+class GcpCustom(Cited):
     """Series that can be bought as custom machines, and their limits."""
 
     series: pl.String = column("Series.", str_matches=r"^[a-z0-9]+$")
     gib_per_vcpu: Money = column("Most memory for one vCPU.", unit="GiB", gt=0)
     extended: pl.Boolean = column("Whether memory above that is sold, at its own price.")
     max_gpus: pl.Int32 = column("Most GPUs that can be attached.", ge=0)
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_custom"
         metadata = {"key": ["series"]}
 
 
-class GcpDiscounts(Table):
+class GcpDiscounts(Cited):
     """Discounts that are rules: sustained use and flexible (spend-based) commitments."""
 
     kind: pl.String = column("Which discount.", isin=["sustained_use", "flexible_commitment"])
@@ -230,22 +217,36 @@ class GcpDiscounts(Table):
         "Share of the month from which hours pay this share.", ge=0, lt=1
     )
     pays_share: Money = column("Share of the on-demand price that is paid.", gt=0, le=1)
-    source_url: pl.String = _source_url()
-    as_of: pl.Date = _as_of()
 
     class Config:
         name = "gcp_discounts"
         metadata = {"key": ["kind", "series", "term_months", "from_share_of_month"]}
 
 
-class OracleSeries(Table):
+class GcpWords(Table):
+    """Words in the descriptions of SKUs that name a machine series or a GPU."""
+
+    kind: pl.String = column("What the words name.", isin=["series", "gpu"])
+    words: pl.String = column("The words.")
+    name: pl.String = column(
+        "The series, as in gcp_series; of a GPU the guestAcceleratorType of the Compute API.",
+        str_matches=ID_PATTERN,
+    )
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "gcp_words"
+        metadata = {"key": ["kind", "words"]}
+
+
+class OracleSeries(Cited):
     """The series of a shape, its CPU, and how many vCPUs one OCPU is."""
 
     instance_type_pattern: pl.String = column(
         "Regular expression that matches the whole name of a shape."
     )
     series: pl.String = column("Series.", str_matches=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    arch: pl.String = column("CPU architecture.", values=ARCHITECTURES)
+    arch: pl.String = column("CPU architecture.", values=vocabulary.ARCHITECTURES)
     cpu_vendor: pl.String = column("Maker of the CPU.", nullable=True)
     cpu_models: pl.List(pl.String) = column("CPU models; empty where not documented.")
     vcpus_per_ocpu: pl.Int32 = column("vCPUs of one OCPU.", isin=[1, 2])
@@ -255,17 +256,15 @@ class OracleSeries(Table):
         "Memory of the host, for shapes for which the estimator omits it.", "GiB"
     )
     status: pl.String = column(
-        "Whether Oracle still recommends it.", nullable=True, values=TYPE_STATUSES
+        "Whether Oracle still recommends it.", nullable=True, values=vocabulary.TYPE_STATUSES
     )
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "oracle_series"
         metadata = {"key": ["instance_type_pattern"]}
 
 
-class OracleSizes(Table):
+class OracleSizes(Cited):
     """Sizes of a flexible shape: a selection of the thousands that Oracle sells."""
 
     shape: pl.String = column("Flexible shape.")
@@ -278,22 +277,17 @@ class OracleSizes(Table):
     nvme_tb_per_ocpu: Money = measure(
         "Local NVMe disk for one OCPU, in decimal terabytes; null where there is none.", "TB"
     )
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
 
     class Config:
         name = "oracle_sizes"
         metadata = {"key": ["shape"]}
 
 
-class OracleGpus(Table):
+class OracleGpus(Noted):
     """The GPU of a part number, which the names of parts do not always state."""
 
     part_number: pl.String = column("Oracle's part number.", str_matches=r"^B\d+$")
     gpu: pl.String = column("The GPU, as accelerator_names/oracle.csv has it.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "oracle_gpus"
@@ -303,9 +297,9 @@ class OracleGpus(Table):
 PROVIDER_SHEETS: dict[str, type[Table]] = {
     table_name(model): model
     for model in (
-        *(AzureNetwork, AzureSizes),
+        *(AwsColumns, AzureNetwork, AzureSizes),
         *(GcpSeries, GcpLocalSsd, GcpNotSold, GcpNetwork, GcpBilledVcpus),
-        *(GcpTpu, GcpRegions, GcpCustom, GcpDiscounts),
+        *(GcpTpu, GcpRegions, GcpCustom, GcpDiscounts, GcpWords),
         *(OracleSeries, OracleSizes, OracleGpus),
     )
 }

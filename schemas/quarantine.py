@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import HASH_PATTERN, Table, column
-from hwprices.schemas.vocabulary import QUARANTINE_REASONS
 from hwprices.units import Timestamp
 
 
@@ -15,7 +14,7 @@ class Quarantine(Table):
     table: pl.String = column("Table the row was meant for.")
     row_hash: pl.String = column("Hash of table, reason and row.", str_matches=HASH_PATTERN)
     region: pl.String = column("Region, where the row names one.", focus="RegionId", nullable=True)
-    reason: pl.String = column("Why the row was refused.", values=QUARANTINE_REASONS)
+    reason: pl.String = column("Why the row was refused.", values=vocabulary.QUARANTINE_REASONS)
     message: pl.String = column("The reason in words, with the values that are wrong.")
     row: pl.String = column("The refused row as JSON, as far as it was understood.")
     occurrences: pl.Int32 = column("How often this same row was refused.", gt=0)
@@ -48,7 +47,7 @@ class NewWords(Table):
     reason: pl.String = column(
         "Which kind of word it is. A word under which prices of a refused SKU are listed has the"
         " reason of the SKU.",
-        values=QUARANTINE_REASONS,
+        values=vocabulary.QUARANTINE_REASONS,
     )
     word: pl.String = column("The vendor's word.")
     lines: pl.Int32 = column("Lines of the vendor that have the word, and were refused.", ge=0)

@@ -7,24 +7,12 @@ that the accelerator sheet is checked against.
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import columns
-from hwprices.schemas.columns import PROVIDER_PATTERN, Table, column, measure
+from hwprices.schemas import columns, vocabulary
+from hwprices.schemas.columns import PROVIDER_PATTERN, Noted, Table, column, measure
 from hwprices.schemas.spec import Sourced
-from hwprices.schemas.vocabulary import (
-    DIVISIONS,
-    GRID_BASES,
-    POWER_COMPONENTS,
-    POWER_UNITS,
-    PUE_BASES,
-    REGION_KINDS,
-    RESULT_UNITS,
-    SCENARIOS,
-    SUITES,
-    WHEN_STOPPED,
-)
 
 
-class LanguageModels(Table):
+class LanguageModels(Noted):
     """Published language models and the dimensions that their memory is computed from."""
 
     model_id: pl.String = column("Stable id.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
@@ -68,48 +56,39 @@ class LanguageModels(Table):
         nullable=True,
     )
     license: pl.String = column("License of the weights: an SPDX name, or the maker's own.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "models"
         metadata = {"key": ["model_id"]}
 
 
-class MediaModels(Table):
+class MediaModels(Noted):
     """Models of images, speech and video, for which answers use a benchmark's measurements."""
 
     benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
     names: pl.String = column("Names that people write, the first one the usual; separated by ;.")
     sample: pl.String = column("What one sample is.")
     setting: pl.String = column("How it was measured.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "media_models"
         metadata = {"key": ["benchmark"]}
 
 
-class BenchmarkWorkloads(Table):
+class BenchmarkWorkloads(Noted):
     """Workloads of language model benchmarks: the model, and the length of its requests."""
 
     benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
     model_id: pl.String = column("Key of models.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
     input_tokens: pl.Float64 = column("Mean length of a prompt.", unit="tokens", gt=0)
     output_tokens: pl.Float64 = column("Mean length of an answer.", unit="tokens", gt=0)
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "benchmark_workloads"
         metadata = {"key": ["benchmark"]}
 
 
-class TrainingSpeeds(Table):
+class TrainingSpeeds(Noted):
     """How fast a language model was trained, as published."""
 
     accelerator_id: pl.String = columns.accelerator_id()
@@ -132,9 +111,6 @@ class TrainingSpeeds(Table):
         "Share of the peak rate, where the source gives that alone.", nullable=True, gt=0, le=1
     )
     software: pl.String = column("Software, or who trained.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "training_speeds"
@@ -146,7 +122,7 @@ class TrainingSpeeds(Table):
         }
 
 
-class CpuSpeeds(Table):
+class CpuSpeeds(Noted):
     """How fast a rented machine without accelerators ran a language model, as published."""
 
     provider: pl.String = column("The cloud.")
@@ -164,16 +140,13 @@ class CpuSpeeds(Table):
     users: pl.Float64 = column("Requests that were served at once, in the mean.", gt=0)
     tokens_per_second: pl.Float64 = column("Of all users.", unit="tokens/s", gt=0)
     software: pl.String = column("Program and version.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "cpu_speeds"
         metadata = {"key": ["provider", "instance_type", "model_id", "kind", "precision"]}
 
 
-class ServingSpeeds(Table):
+class ServingSpeeds(Noted):
     """How fast accelerators served a language model, as published."""
 
     accelerator_id: pl.String = columns.accelerator_id()
@@ -191,9 +164,6 @@ class ServingSpeeds(Table):
         " computed."
     )
     software: pl.String = column("Program, with its version where the source states it.")
-    source_url: pl.String = columns.source_url()
-    as_of: pl.Date = columns.as_of()
-    notes: pl.String = columns.notes()
 
     class Config:
         name = "serving_speeds"
@@ -289,6 +259,18 @@ class AcceleratorNames(Table):
         metadata = {"key": ["vendor_name", "instance_type_pattern"]}
 
 
+class ToolNames(Table):
+    """What other tools call accelerators, for ``hwprices export --as``."""
+
+    tool: pl.String = column("The tool.", isin=["gpuhunt", "skypilot"])
+    accelerator_id: pl.String = columns.accelerator_id()
+    name: pl.String = column("The tool's name of it.")
+
+    class Config:
+        name = "tool_names"
+        metadata = {"key": ["tool", "accelerator_id"]}
+
+
 class RegionFootprint(Sourced):
     """Geography, grid and PUE by region, from which the regions table is completed.
 
@@ -298,7 +280,7 @@ class RegionFootprint(Sourced):
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
     display_name: pl.String = columns.display_name()
-    kind: pl.String = column("What kind of place it is.", values=REGION_KINDS)
+    kind: pl.String = column("What kind of place it is.", values=vocabulary.REGION_KINDS)
     parent_region: pl.String = columns.parent_region()
     country: pl.String = columns.country()
     continent: pl.String = columns.continent()
@@ -308,13 +290,15 @@ class RegionFootprint(Sourced):
     grid_year: pl.Int32 = column("Year of the grid intensity.", unit="year", nullable=True)
     grid_source: pl.String = columns.url("Where the grid intensity is published.")
     grid_basis: pl.String = column(
-        "What the grid intensity covers; null without one.", nullable=True, values=GRID_BASES
+        "What the grid intensity covers; null without one.",
+        nullable=True,
+        values=vocabulary.GRID_BASES,
     )
     pue: pl.Float64 = columns.pue()
     pue_year: pl.Int32 = column("Year of the PUE.", unit="year", nullable=True)
     pue_source: pl.String = columns.url("Where the PUE is published.")
     pue_basis: pl.String = column(
-        "What the PUE covers; null without one.", nullable=True, values=PUE_BASES
+        "What the PUE covers; null without one.", nullable=True, values=vocabulary.PUE_BASES
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
@@ -350,14 +334,14 @@ class PowerCoefficients(Sourced):
         "Cloud provider the coefficient was computed for; any where it holds for all.",
         str_matches=PROVIDER_PATTERN,
     )
-    component: pl.String = column("Part of the machine.", values=POWER_COMPONENTS)
+    component: pl.String = column("Part of the machine.", values=vocabulary.POWER_COMPONENTS)
     microarchitecture: pl.String = column(
         "Microarchitecture of the CPU (cpus.microarchitecture); any for other parts; average where"
         " the CPU is not known."
     )
     min_watts: pl.Float64 = column("Power of one unit at idle.", unit="W/unit", ge=0)
     max_watts: pl.Float64 = column("Power of one unit at full load.", unit="W/unit", gt=0)
-    unit: pl.String = column("What one unit is.", values=POWER_UNITS)
+    unit: pl.String = column("What one unit is.", values=vocabulary.POWER_UNITS)
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
     confidence: pl.String = columns.confidence()
@@ -384,7 +368,9 @@ class BillingTerms(Sourced):
         "Use is rounded up to this; null where it is not known or the whole term is paid.", "s"
     )
     minimum_seconds: pl.Int32 = measure("Least that is billed; null where it is not known.", "s")
-    when_stopped: pl.String = column("Whether a stopped machine is billed.", values=WHEN_STOPPED)
+    when_stopped: pl.String = column(
+        "Whether a stopped machine is billed.", values=vocabulary.WHEN_STOPPED
+    )
     outlives_machine: pl.String = column(
         "What stays, and is billed, after the machine is deleted.", nullable=True
     )
@@ -407,10 +393,10 @@ class Benchmarks(Table):
     """
 
     accelerator_id: pl.String = columns.accelerator_id()
-    suite: pl.String = column("Benchmark suite.", values=SUITES)
+    suite: pl.String = column("Benchmark suite.", values=vocabulary.SUITES)
     model: pl.String = column("Benchmark, as MLPerf spells it: llama2-70b-99, llama2_70b_lora …")
     scenario: pl.String = column(
-        "MLPerf Inference scenario; training for MLPerf Training.", values=SCENARIOS
+        "MLPerf Inference scenario; training for MLPerf Training.", values=vocabulary.SCENARIOS
     )
     round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
     system: pl.String = column(
@@ -427,7 +413,7 @@ class Benchmarks(Table):
     )
     result_unit: pl.String = column(
         "Unit of result and of the per-accelerator figures: a rate, or minutes to train.",
-        values=RESULT_UNITS,
+        values=vocabulary.RESULT_UNITS,
     )
     per_accelerator: pl.Float64 = measure(
         "Rate per accelerator: result / accelerator_count, or the median of that over the systems."
@@ -448,7 +434,9 @@ class Benchmarks(Table):
     )
     software: pl.String = column("Software, where the submission says.", nullable=True)
     division: pl.String = column(
-        "Division of MLPerf; null when the source does not say.", nullable=True, values=DIVISIONS
+        "Division of MLPerf; null when the source does not say.",
+        nullable=True,
+        values=vocabulary.DIVISIONS,
     )
     source_url: pl.String = columns.url("Where the result was read.", nullable=False)
     as_of: pl.Date = column("Day it was read.", unit="date")

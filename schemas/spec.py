@@ -10,16 +10,8 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import columns, vocabulary
 from hwprices.schemas.columns import CURRENCY_PATTERN, ID_PATTERN, Table, column, measure
-from hwprices.schemas.vocabulary import (
-    ARCHITECTURES,
-    DISCLOSURES,
-    LOCAL_KINDS,
-    PRICE_KINDS,
-    SPEC_KINDS,
-    SUPPORT,
-)
 from hwprices.units import Money
 
 
@@ -33,7 +25,7 @@ def _rate(number_format: str, unit: str = "TFLOPS", more: str = "") -> Any:
 
 
 def _support(number_format: str) -> Any:
-    return column(f"Whether the device computes in {number_format}.", values=SUPPORT)
+    return column(f"Whether the device computes in {number_format}.", values=vocabulary.SUPPORT)
 
 
 class Sourced(Table):
@@ -58,7 +50,7 @@ class Accelerators(Sourced):
     name: pl.String = column("Name the maker sells it under.")
     vendor: pl.String = column("Maker.")
     product_line: pl.String = column("Product line.", nullable=True)
-    kind: pl.String = column("What kind of accelerator it is.", values=SPEC_KINDS)
+    kind: pl.String = column("What kind of accelerator it is.", values=vocabulary.SPEC_KINDS)
     architecture: pl.String = column("Microarchitecture or chip generation.", nullable=True)
     form_factor: pl.String = column(
         "sxm, oam, pcie, superchip, chip, card, module, board, wafer …", nullable=True
@@ -156,7 +148,7 @@ class Accelerators(Sourced):
     purchase_price_source: pl.String = column("Who offered or reported it.", nullable=True)
     embodied_kgco2e: pl.Float64 = measure("Emissions of making one device.", "kgCO2e")
     embodied_source: pl.String = columns.url("Where the embodied emissions are published.")
-    disclosure: pl.String = column("How much the maker publishes.", values=DISCLOSURES)
+    disclosure: pl.String = column("How much the maker publishes.", values=vocabulary.DISCLOSURES)
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
     confidence: pl.String = columns.confidence()
@@ -183,7 +175,7 @@ class Cpus(Sourced):
         nullable=True,
     )
     microarchitecture: pl.String = column("Microarchitecture; key of power_coefficients.")
-    arch: pl.String = column("Instruction set.", values=ARCHITECTURES)
+    arch: pl.String = column("Instruction set.", values=vocabulary.ARCHITECTURES)
     isa: pl.String = column(
         "Level of the instruction set: x86-64-v3, x86-64-v4, armv8.2-a, armv9.0-a …", nullable=True
     )
@@ -255,7 +247,7 @@ class LocalHardware(Sourced):
     device_id: pl.String = column("Stable id.", str_matches=ID_PATTERN)
     name: pl.String = column("Name.")
     vendor: pl.String = column("Maker or seller.")
-    kind: pl.String = column("What kind of machine it is.", values=LOCAL_KINDS)
+    kind: pl.String = column("What kind of machine it is.", values=vocabulary.LOCAL_KINDS)
     release_year: pl.Int32 = columns.release_year()
     complete: pl.Boolean = column(
         "A complete machine; false for a board or card that needs a host."
@@ -299,7 +291,9 @@ class LocalHardware(Sourced):
         unit="date",
         nullable=True,
     )
-    price_kind: pl.String = column("Where the price comes from.", nullable=True, values=PRICE_KINDS)
+    price_kind: pl.String = column(
+        "Where the price comes from.", nullable=True, values=vocabulary.PRICE_KINDS
+    )
     price_source: pl.String = column("URL of the price, or who gave it.", nullable=True)
     embodied_kgco2e: pl.Float64 = measure("Emissions of making the machine.", "kgCO2e")
     embodied_source: pl.String = columns.url("Where the embodied emissions are published.")

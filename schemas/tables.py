@@ -37,6 +37,7 @@ from hwprices.schemas.sheets import (
     SpareCoresSpeeds,
     SparseFigures,
     SpeedModels,
+    ToolNames,
     TrainingSpeeds,
     Utilisations,
 )
@@ -51,40 +52,15 @@ def _by_name(*models: type[Table]) -> dict[str, type[Table]]:
 
 
 TABLES = _by_name(
-    Regions,
-    Zones,
-    InstanceTypes,
-    Availability,
-    Prices,
-    PriceComponents,
-    ComponentPrices,
-    SpotAdvice,
-    Stock,
-    MarketQuantiles,
-    Quarantine,
-    NewWords,
-    Held,
-    Offers,
-    SoldAccelerators,
-    Cpus,
-    CpuFamilies,
-    LocalHardware,
-    Benchmarks,
-    PowerCoefficients,
-    BillingTerms,
-    PriceHistory,
-    Changes,
+    *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices),
+    *(SpotAdvice, Stock, MarketQuantiles, Quarantine, NewWords, Held, Offers, SoldAccelerators),
+    *(Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, BillingTerms),
+    *(PriceHistory, Changes),
 )
 
 SHEETS = _by_name(
-    Accelerators,
-    Cpus,
-    CpuFamilies,
-    LocalHardware,
-    Benchmarks,
-    PowerCoefficients,
-    BillingTerms,
-    RegionFootprint,
+    *(Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
+    *(BillingTerms, RegionFootprint),
 )
 """The curated tables that a release is joined with. All are published except region_footprint,
 which completes the regions table."""
@@ -96,7 +72,7 @@ RULE_SHEETS = {
     **_by_name(
         *(LanguageModels, MediaModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
         *(ServingSpeeds, SpareCoresSpeeds, SpeedModels, Utilisations),
-        MeasuredSpeeds,
+        *(MeasuredSpeeds, ToolNames),
     ),
     **PROVIDER_SHEETS,
 }

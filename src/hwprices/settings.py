@@ -61,10 +61,6 @@ def _split(value: object) -> object:
     return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
-def _lower_case(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.lower() for name in names)
-
-
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Comma-separated names."""
 
@@ -88,7 +84,7 @@ class Settings(BaseSettings):
         description="The bundled landing directory.",
         json_schema_extra={"shown_default": "data/sample"},
     )
-    providers: Annotated[Names, AfterValidator(_lower_case)] = Field(
+    providers: Annotated[Names, AfterValidator(lambda names: tuple(map(str.lower, names)))] = Field(
         default=(),
         description="Providers that the flows collect and preflight checks, comma separated.",
         json_schema_extra={"shown_default": "all"},

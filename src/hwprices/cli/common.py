@@ -229,7 +229,10 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if not _opened or os.environ.get(TRACEBACK):
                 raise
-            _fail(_damage(error) or _unreadable(error))
+            from hwprices.release.release import explain
+
+            faults = (explain(error, data.store, data.release) for data in _opened)
+            _fail(next(filter(None, faults), None) or _unreadable(error))
 
     return run
 
@@ -263,14 +266,6 @@ def _one_line_warnings() -> Iterator[None]:
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-def _damage(error: Exception) -> HwpricesError | None:
-    """Describe the damaged file that caused an error; None if no file is damaged."""
-    from hwprices.release.release import explain
-
-    faults = (explain(error, data.store, data.release) for data in _opened)
-    return next((fault for fault in faults if fault is not None), None)
 
 
 def _unreadable(error: Exception) -> HwpricesError:

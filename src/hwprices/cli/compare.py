@@ -1,8 +1,10 @@
 """The command ``hwprices compare``: machine types side by side."""
 
+import csv
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
@@ -134,44 +136,9 @@ def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
 
 
 UP_TO = "  up to"
-LABELS = {
-    "provider": "cloud",
-    "arch": "CPU",
-    "vcpus": "vCPUs",
-    "physical_cores": "cores",
-    "memory_gib": "memory, GiB",
-    "accelerator_id": "accelerator",
-    "accelerator_count": "accelerators",
-    "accelerator_memory_gib": "GPU memory, GiB",
-    "accelerator_interconnect": "interconnect",
-    "local_disk_gib": "local disk, GiB",
-    "network_gbps_max": "network, Gbit/s",
-    "rdma": "RDMA",
-    "block_storage_gbps_baseline": "block storage, Gbit/s",
-    "block_storage_gbps_max": UP_TO,
-    "block_storage_iops_baseline": "block storage, IOPS",
-    "block_storage_iops_max": UP_TO,
-    "accelerator_memory_bandwidth_gbs": "bandwidth per GPU, GB/s",
-    "accelerator_fp16_dense_tflops": "FP16 per GPU, TFLOPS",
-    "accelerator_bf16_dense_tflops": "BF16 per GPU, TFLOPS",
-    "accelerator_fp8_dense_tflops": "FP8 per GPU, TFLOPS",
-    "on_demand_usd_per_hour": "on demand, USD/h",
-    "on_demand_region": "  in",
-    "spot_usd_per_hour": "spot, USD/h",
-    "spot_region": "  in",
-    "commitment_1y_usd_per_hour": "1 year, USD/h",
-    "commitment_1y_region": "  in",
-    "commitment_1y_how": "  option",
-    "commitment_1y_break_even_utilisation": f"  {PAYS_FROM}",
-    "commitment_3y_usd_per_hour": "3 years, USD/h",
-    "commitment_3y_region": "  in",
-    "commitment_3y_how": "  option",
-    "commitment_3y_break_even_utilisation": f"  {PAYS_FROM}",
-    "tokens_per_second": "tok/s, all users",
-    "usd_per_million_tokens": "$/1M tokens",
-    "tokens_from": "  speed is",
-    "does_not_serve": "does not serve it",
-}
+with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
+    LABELS = {row["column"]: row["label"] for row in csv.DictReader(_file)}
+"""Columns in the order in which they are shown, and their labels."""
 
 PRICE_DETAILS = ("_region", "_how", "_from")
 """Ends of the keys of LABELS that explain the price above; their differences are not marked."""

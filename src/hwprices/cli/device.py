@@ -304,17 +304,17 @@ def render_where_sold(rows: list[dict[str, Any]]) -> RenderableType:
         wrap=["offer"],
         least=["offer", "seen", "other currency"],
     )
-    others = sorted({row["currency"] for row in rows if _is_not_comparable(row)})
+    others = sorted(
+        {
+            row["currency"]
+            for row in rows
+            if row["currency"]
+            and row["on_demand_usd_per_hour"] is None
+            and row["on_demand_per_hour"]
+        }
+    )
     hints = (f"--usd-per {currency}=… makes its prices comparable" for currency in others)
     return Group(drawn, *(Text(hint, "dim") for hint in hints))
-
-
-def _is_not_comparable(row: Row) -> bool:
-    return (
-        row["currency"] is not None
-        and row["on_demand_usd_per_hour"] is None
-        and bool(row["on_demand_per_hour"])
-    )
 
 
 def _native(row: Row) -> str:

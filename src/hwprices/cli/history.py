@@ -22,7 +22,7 @@ from hwprices.read.find.search import EVERY_WAY, USUAL
 from hwprices.read.past import BEGINS, BY, PastAnswer, cheapest
 from hwprices.release.versions import instant, resolve
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
-from hwprices.schemas import PAST
+from hwprices.schemas import PAST, PRICE_KEY
 from hwprices.storage.store import Store
 
 Rebuild = Annotated[
@@ -109,11 +109,6 @@ def _rebuild(place: str) -> None:
         raise typer.Exit(1)
     typer.echo(f"the history of {len(histories)} releases comes out byte for byte as it is")
 
-
-SERIES = [
-    *("provider", "region", "zone", "instance_type", "purchase_option", "commitment_plan"),
-    *("term_months", "payment_option", "os", "software", "license_model", "tenancy", "currency"),
-]
 
 REASONS = {
     "first_release": "first release",
@@ -206,7 +201,7 @@ def machine_lines(
     """
     rows = rows.with_columns(valid_from=BEGINS)
     lines = [_heading(rows), ""]
-    series = rows.partition_by(SERIES, maintain_order=True)
+    series = rows.partition_by(PRICE_KEY, maintain_order=True)
     names = [name for name in ("provider", "instance_type") if rows[name].n_unique() > 1]
     series.sort(key=lambda intervals: -intervals.height)
     begin, end = _begin(rows), _end(rows)

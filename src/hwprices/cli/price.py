@@ -351,12 +351,6 @@ def _matrices(prices: pl.DataFrame, limit: int | None, per: str) -> list[Rendera
     ]
 
 
-def _importance(name: str) -> tuple[int, str]:
-    """Return the sort key of a column of the prices by region, in the order of GROUPS."""
-    ends = (" on_demand", " spot", " 1y", " 3y", "")
-    return next(rank for rank, end in enumerate(ends) if name.endswith(end)), name
-
-
 def _matrix(
     matrix: pl.DataFrame,
     fresh: Mapping[tuple[str, str], Mapping[str, Any]],
@@ -373,7 +367,8 @@ def _matrix(
         return shown + STALE_MARK * (row[name] is not None and row[name] != price)
 
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
-    order = sorted(purchases, key=_importance)
+    ends = (" on_demand", " spot", " 1y", " 3y", "")  # in the order of GROUPS
+    order = sorted(purchases, key=lambda name: ([not name.endswith(end) for end in ends], name))
     sorted_rows = has_any.sort("currency", order[0], "region", nulls_last=True)
     shown = sorted_rows.head(limit or SCREENFUL)
     rows = [

@@ -366,7 +366,13 @@ def print_summary(
     first = None if well and not lines else lines
     print_table(render_summary(dataset, new=published.new, notices=first))
     errors = Console(stderr=True)
-    for line in _remedies(published):
+    for result in chain.from_iterable(published.held_back.values()):
+        kept = result.provider in published.release.providers
+        state = "kept as it was" if kept else "left out"
+        line = (
+            f"{result.provider}: {state}, {result.check}: {result.detail}"
+            f" (let it through with --accept {result.accept})"
+        )
         errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
 
 
@@ -392,16 +398,3 @@ def print_warnings(lines: Iterable[str]) -> None:
     """Print each warning as one line on stderr."""
     for line in lines:
         print_line("warning: ", "yellow", line)
-
-
-def _remedies(published: "Published") -> list[str]:
-    return [
-        f"{result.provider}: {_state(published, result.provider)}, {result.check}: {result.detail}"
-        f" (let it through with --accept {result.accept})"
-        for stops in published.held_back.values()
-        for result in stops
-    ]
-
-
-def _state(published: "Published", provider: str) -> str:
-    return "kept as it was" if provider in published.release.providers else "left out"

@@ -224,10 +224,6 @@ def _last_run(landing: Landing, provider: str, origin: Origin) -> Run | None:
 StopAfter = Callable[[float, str], AbstractContextManager[None]]
 
 
-def _no_limit(_seconds: float, _name: str) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
 class Collector:
     """Fetches the units of one provider. Owns the HTTP client, so close it, or use ``with``.
 
@@ -311,7 +307,7 @@ class Collector:
         """Return the seconds after which a fetch is stuck: it should have seen its deadline."""
         return self.settings.unit_deadline + self.settings.read_timeout
 
-    def fetch(self, unit: Unit, stop_after: StopAfter = _no_limit) -> UnitResult:
+    def fetch(self, unit: Unit, stop_after: StopAfter = lambda *_: nullcontext()) -> UnitResult:
         """Fetch and land one unit. A failure is a result: it fails the unit, not the run.
 
         Args:

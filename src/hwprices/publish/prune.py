@@ -195,7 +195,10 @@ def _old_runs(store: Store, policy: Policy, gone: Collection[str] = ()) -> list[
     them. Collections of releases are kept too, except for the versions ``gone``.
     """
     landing = Landing(layout.landing_root(store.root))
-    needed = _runs_of_releases(store, gone) | _staged_runs(store)
+    kept = (read_manifest(store, version) for version in versions(store) if version not in gone)
+    needed = {(name, entry.run_id) for r in kept for name, entry in r.providers.items()}
+    for name in _providers(store, layout.STAGED):
+        needed |= {(name, run) for run in stage.keys_by_run(store, name)}
     old = []
     for provider in _providers(store, layout.RAW):
         newest: dict[str, int] = {}
@@ -205,17 +208,6 @@ def _old_runs(store: Store, policy: Policy, gone: Collection[str] = ()) -> list[
             if newest[origin] > policy.runs and (provider, name) not in needed:
                 old.append((provider, name))
     return old
-
-
-def _runs_of_releases(store: Store, gone: Collection[str]) -> set[tuple[str, str]]:
-    kept = (version for version in versions(store) if version not in gone)
-    releases = (read_manifest(store, version) for version in kept)
-    return {(name, entry.run_id) for r in releases for name, entry in r.providers.items()}
-
-
-def _staged_runs(store: Store) -> set[tuple[str, str]]:
-    names = _providers(store, layout.STAGED)
-    return {(name, run) for name in names for run in stage.keys_by_run(store, name)}
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:
@@ -244,16 +236,12 @@ def _pages_of_no_run(store: Store, gone: Collection[tuple[str, str]]) -> list[st
     landing = Landing(layout.landing_root(store.root))
     orphans: list[str] = []
     for provider in _providers(store, layout.RAW):
-        used = _keys_of_runs(landing, provider, gone)
+        kept = (name for name in landing.runs(provider) if (provider, name) not in gone)
+        runs = (landing.run(provider, name) for name in kept)
+        used = {page.key for run in runs for result in run.results for page in result.pages}
         pages = [key for key in store.keys(layout.raw(provider)) if layout.is_page(key)]
         orphans += [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in used]
     return orphans
-
-
-def _keys_of_runs(landing: Landing, provider: str, gone: Collection[tuple[str, str]]) -> set[str]:
-    kept = (run_id for run_id in landing.runs(provider) if (provider, run_id) not in gone)
-    runs = (landing.run(provider, run_id) for run_id in kept)
-    return {page.key for run in runs for result in run.results for page in result.pages}
 
 
 def _providers(store: Store, prefix: str) -> list[str]:

@@ -119,23 +119,21 @@ def _updated_entries(entries: Entries, publication: Publication) -> Entries:
         elif entry is None:
             entry = ProviderStatus(outcome="unchanged", origin=published[name].origin)
         version = publication.after.version if publication.after and name in published else None
+        release_entry = published.get(name)
+        is_sheet = release_entry and release_entry.price_sheet
         changed[name] = replace(
             entry,
             title=provider_title(name),
             release=version,
-            sheet_seen_on=_sheet_seen_on(published.get(name)),
-            new_words=_rows(published.get(name), "new_words"),
-            held=_rows(published.get(name), "held"),
+            sheet_seen_on=release_entry.observed_from if release_entry and is_sheet else None,
+            new_words=_rows(release_entry, "new_words"),
+            held=_rows(release_entry, "held"),
         )
     return changed
 
 
 def _rows(entry: ProviderEntry | None, table: str) -> int:
     return entry.rows.get(table, 0) if entry else 0
-
-
-def _sheet_seen_on(entry: ProviderEntry | None) -> str | None:
-    return entry.observed_from if entry and entry.price_sheet else None
 
 
 def _judged(

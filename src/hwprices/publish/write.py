@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
@@ -109,44 +110,8 @@ def _package_field(name: str, column: Any) -> dict[str, Any]:
     return field if column.nullable else {**field, "constraints": {"required": True}}
 
 
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
+_CONTEXT_FILE = Path(__file__).with_name("croissant_context.json")
+CONTEXT: dict[str, Any] = json.loads(_CONTEXT_FILE.read_bytes())
 """The context that the specification prescribes for version 1.0."""
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
@@ -278,19 +243,17 @@ def content_digest(store: Store, content: Content) -> str:
     If the digest is that of the current release, there is nothing new to publish.
     """
     digests = {
-        file.key: parquet.content_digest(_all_columns(store, source, file))
-        if (source.provider, file.table) in content.outdated
-        else file.content_sha256
+        file.key: file.content_sha256
+        if (source.provider, file.table) not in content.outdated
+        # missing columns are null
+        else parquet.content_digest(
+            choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
+        )
         for source, file in content.vendor_files
     }
     digests |= {name: parquet.content_digest(rows) for name, rows in content.joined.tables.items()}
     digests |= backfill.digests(store)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
-
-
-def _all_columns(store: Store, source: ProviderSource, file: TableFile) -> pl.DataFrame:
-    """Read a file with all columns of its table; missing ones are null."""
-    return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
 
 def claim_version(store: Store, created_at: datetime, after: str | None) -> str:

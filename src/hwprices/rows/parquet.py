@@ -98,6 +98,7 @@ def _types(frame: pl.DataFrame) -> tuple[str, str] | None:
 def encode(table: str, frame: pl.DataFrame) -> bytes:
     """Make the bytes of a file with rows of a table. Equal rows give equal bytes."""
     buffer = io.BytesIO()
+    description = str(TABLES[table].to_schema().description or "").strip()
     frame.write_parquet(
         buffer,
         compression="zstd",
@@ -105,7 +106,7 @@ def encode(table: str, frame: pl.DataFrame) -> bytes:
         row_group_size=OFFERS_GROUP if table == "offers" else ROW_GROUP,
         statistics=True,
         arrow_schema=arrow_schema(table),
-        metadata=_metadata(table),
+        metadata={"hwprices.table": table, "hwprices.description": description},
     )
     return buffer.getvalue()
 
@@ -176,8 +177,3 @@ def arrow_schema(table: str) -> pa.Schema:
 def _notes(column: pa.Field) -> dict[str, str]:
     notes = {name: note for name, note in (column.metadata or {}).items() if note}
     return {name: str(note) for name, note in {"description": column.description, **notes}.items()}
-
-
-def _metadata(table: str) -> dict[str, str]:
-    description = str(TABLES[table].to_schema().description or "").strip()
-    return {"hwprices.table": table, "hwprices.description": description}

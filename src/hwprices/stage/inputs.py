@@ -39,17 +39,12 @@ from hwprices.storage.store import Store
 PACKAGE = Path(providers.__file__).parents[1]
 
 READERS = (
-    "errors.py",
-    "landing/pages.py",
-    "landing/bodies.py",
-    "providers/__init__.py",
-    "rows",
-    "schemas",
-    "specs",
-    "stage",
-    "units.py",
+    *("errors.py", "landing/pages.py", "landing/bodies.py", "providers/__init__.py", "rows"),
+    *("schemas", "specs", "stage", "units.py"),
 )
 """Modules and folders that turn pages into rows, besides the provider's own folder."""
+
+VOCABULARY = "schemas/vocabulary.csv"  # The codes that the checks of rows allow
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
@@ -89,7 +84,8 @@ def _program(provider: str) -> list[str]:
 
 @cache
 def _common_program() -> list[str]:
-    return _files(PACKAGE, _below([PACKAGE / name for name in READERS], ".py"), code_of)
+    modules = _below([PACKAGE / name for name in READERS], ".py")
+    return [*_files(PACKAGE, modules, code_of), *_files(PACKAGE, [PACKAGE / VOCABULARY])]
 
 
 def _locations(package: str) -> list[str]:

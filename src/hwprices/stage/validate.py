@@ -120,19 +120,15 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     code = pl.concat_str([pl.lit("check"), column, name], separator=":", ignore_nulls=True)
     value = pl.col("failure_case").str.slice(0, 120)
     words = [column, pl.lit(" "), name, pl.lit(": "), value]
-    is_listed = (name == "isin") | ((name == "str_matches") & column.is_in(_vocabularies(model)))
+    declared = model.to_schema().columns.items()
+    coded = [name for name, column in declared if (column.metadata or {}).get("vocabulary")]
+    is_listed = (name == "isin") | ((name == "str_matches") & column.is_in(coded))
     return cases.select(
         pl.col("index").cast(pl.UInt32),
         code.alias("reason"),
         pl.concat_str(words, ignore_nulls=True).alias("message"),
         pl.when(is_listed).then(value).alias("word"),
     )
-
-
-def _vocabularies(model: type[Table]) -> list[str]:
-    """List the columns whose codes are declared by a vocabulary."""
-    declared = model.to_schema().columns.items()
-    return [name for name, column in declared if (column.metadata or {}).get("vocabulary")]
 
 
 def _hidden_characters(ordered: pl.DataFrame) -> pl.DataFrame:

@@ -340,6 +340,8 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
     is_reserved = pl.col("term_type") == "Reserved"
     named = ", ".join(sorted(lacking))
     message, values = "{} / {} / {}", ("lease", "payment", "offering_class")
+    from_zero = pl.col("starting_range").is_in(["0", ""])
+    to_infinity = pl.col("ending_range").is_in(["Inf", ""])
     return [
         Problem(
             pl.col("sign").is_null() | (pl.col("sign") < 0),
@@ -378,7 +380,7 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
             pl.format("{} {}", "term_type", "unit"),
         ),
         Problem(
-            _is_tiered() & ~pl.col("is_upfront"),
+            (~from_zero | ~to_infinity) & ~pl.col("is_upfront"),
             "tiered_price",
             "from {} to {}",
             ("starting_range", "ending_range"),
@@ -388,9 +390,3 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
 
 def _platform() -> pl.Expr:
     return pl.concat_str(["os", "software", "license_model"], separator="/")
-
-
-def _is_tiered() -> pl.Expr:
-    from_zero = pl.col("starting_range").is_in(["0", ""])
-    to_infinity = pl.col("ending_range").is_in(["Inf", ""])
-    return ~from_zero | ~to_infinity

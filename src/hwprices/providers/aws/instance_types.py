@@ -75,6 +75,8 @@ KINDS = {
 """Prefix of the accelerator's id → accelerator_kind, for machines whose kind the vendor does not
 state. The longest prefix is used."""
 
+LONGEST_FIRST = sorted(KINDS, key=len, reverse=True)
+
 
 def read_accelerators(info: Mapping[str, Any]) -> Stated:
     """Read the accelerators of an InstanceTypeInfo."""
@@ -102,9 +104,10 @@ def accelerator_column(
 
 def accelerator_kind(stated: Stated, column: list[dict[str, Any]]) -> str:
     """Return the value of accelerator_kind: the stated kind, or else by the first id."""
-    if stated.kind:
-        return stated.kind
-    return _kind_of(column[0]["accelerator_id"] or "") if column else "none"
+    if stated.kind or not column:
+        return stated.kind or "none"
+    first = column[0]["accelerator_id"] or ""
+    return next((KINDS[prefix] for prefix in LONGEST_FIRST if first.startswith(prefix)), "gpu")
 
 
 def _entry(
@@ -133,11 +136,6 @@ def _devices(device: Mapping[str, Any]) -> Devices:
         # A slice counts as a fraction of a GPU; the memory stated is the slice's.
         return Devices(name, slices * share, memory / share if memory else None)
     return Devices(name, count, memory if count else None)
-
-
-def _kind_of(accelerator_id: str) -> str:
-    prefixes = [prefix for prefix in KINDS if accelerator_id.startswith(prefix)]
-    return KINDS[max(prefixes, key=len)] if prefixes else "gpu"
 
 
 def availability_rows(pages: Pages, region: str) -> pl.DataFrame:
@@ -229,7 +227,9 @@ def read_described_types(pages: Pages) -> dict[str, Description]:
     for region in sorted(pages.regions(INSTANCE_TYPES), key=lambda name: name != HOME_REGION):
         for page in pages.of(INSTANCE_TYPES, region):
             with pages.leave_out(page):
-                described = _page_types(pages, page) | described
+                listed = responses.landed_items(pages, page, "instanceTypeSet", "instanceType")
+                types = {info["instanceType"]: _from_api(info, page) for info in reversed(listed)}
+                described = types | described
     return described
 
 
@@ -240,12 +240,6 @@ def read_ultraservers(pages: Pages) -> dict[str, Description]:
         for page in pages.of(CAPACITY_BLOCKS)
         if "UltraserverType" in page.params
     }
-
-
-def _page_types(pages: Pages, page: Page) -> dict[str, Description]:
-    """Read one page. The first description of a type is kept."""
-    listed = responses.landed_items(pages, page, "instanceTypeSet", "instanceType")
-    return {info["instanceType"]: _from_api(info, page) for info in reversed(listed)}
 
 
 def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWords:

@@ -20,66 +20,15 @@ from hwprices.providers.aws.responses import PriceListFacts
 from hwprices.rows import prices
 from hwprices.rows.frames import origin
 from hwprices.rows.prices import PriceRows, read_money
+from hwprices.specs import packaged_sheet
 from hwprices.storage.packed import open_packed, packing_of
 
-COLUMNS = {
-    "SKU": "sku_id",
-    "OfferTermCode": "offer_term_code",
-    "RateCode": "sku_price_id",
-    "TermType": "term_type",
-    "EffectiveDate": "effective_date",
-    "StartingRange": "starting_range",
-    "EndingRange": "ending_range",
-    "Unit": "unit",
-    "PricePerUnit": "price_text",
-    "Currency": "currency",
-    "LeaseContractLength": "lease",
-    "PurchaseOption": "payment",
-    "OfferingClass": "offering_class",
-    "Product Family": "product_family",
-    "Location": "location",
-    "Location Type": "location_type",
-    "Instance Type": "instance_type",
-    "Current Generation": "current_generation",
-    "vCPU": "vcpu",
-    "Physical Processor": "physical_processor",
-    "Clock Speed": "clock_speed",
-    "Memory": "memory",
-    "Storage": "storage",
-    "Network Performance": "network_performance",
-    "Tenancy": "tenancy_word",
-    "Operating System": "operating_system",
-    "License Model": "license_words",
-    "usageType": "usage_type",
-    "operation": "operation",
-    "CapacityStatus": "capacity_status",
-    "GPU": "gpu",
-    "MarketOption": "market_option",
-    "Pre Installed S/W": "pre_installed",
-    "Region Code": "region_code",
-}
+_COLUMNS = packaged_sheet("aws_columns")
+
+COLUMNS = dict(_COLUMNS.drop_nulls("name").iter_rows())
 """The vendor's columns that are read, and their names here."""
 
-IGNORED = set(
-    """
-Availability Zone,AvailabilityZone,ClassicNetworkingSupport,Dedicated EBS Throughput,EBS Optimized
-ECU,Elastic Graphics Type,Enhanced Networking Supported,From Location,From Location Type
-From Region Code,GPU Memory,Group,Group Description,Instance,Instance Family,Intel AVX Available
-Intel AVX2 Available,Intel Turbo Available,Max IOPS Burst Performance,Max IOPS/volume
-Max Volume Size,Max throughput/volume,Normalization Size Factor,Physical Cores,PriceDescription
-Processor Architecture,Processor Features,Product Type,Provisioned,RelatedTo,Resource Type
-SnapshotArchiveFeeType,Storage Media,To Location,To Location Type,To Region Code,Transfer Type
-VPCNetworkingSupport,VPCnetworkingsupport,Volume API Name,Volume Type,instanceSKU,serviceCode
-serviceName
-Instance Capacity - 10xlarge,Instance Capacity - 12xlarge,Instance Capacity - 16xlarge
-Instance Capacity - 18xlarge,Instance Capacity - 24xlarge,Instance Capacity - 2xlarge
-Instance Capacity - 32xlarge,Instance Capacity - 4xlarge,Instance Capacity - 8xlarge
-Instance Capacity - 9xlarge,Instance Capacity - large,Instance Capacity - medium
-Instance Capacity - metal,Instance Capacity - xlarge
-""".strip()
-    .replace("\n", ",")
-    .split(",")
-)
+IGNORED = set(_COLUMNS.filter(pl.col("name").is_null())["vendor_name"])
 """Columns of the lists of 2017 to 2026 that are not needed. Any other column is new."""
 
 REQUIRED_OF_PARTS = frozenset(
@@ -200,7 +149,9 @@ def read_price_list(
         _places(machines),
         price_rows.part_lines(lines.parts, part_combinations),
     )
-    currency = _currency(combinations)
+    priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
+    currencies = priced["currency"].unique().to_list()
+    currency = currencies[0] if len(currencies) == 1 else None
     return PriceList(PriceRows(prices.rows, refused, counts), _skus(machines), facts, currency)
 
 
@@ -215,13 +166,6 @@ def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
         message=prices.message("the price list has the new column {}, not read", "column"),
         word=pl.col("column"),
     ).collect()
-
-
-def _currency(combinations: pl.DataFrame) -> str | None:
-    """Return the currency of the list; None if it has none or several."""
-    priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
-    currencies = priced["currency"].unique().to_list()
-    return currencies[0] if len(currencies) == 1 else None
 
 
 def _scan(path: Path, header: _Header) -> pl.LazyFrame:

@@ -24,10 +24,6 @@ ABOUT = About(
 )
 
 
-def _in_upper_case(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.upper() for name in names)
-
-
 class Settings(settings.Settings):
     """The common settings and those of Azure."""
 
@@ -44,9 +40,9 @@ class Settings(settings.Settings):
         validation_alias=AliasChoices("AZURE_SUBSCRIPTION_ID", "azure_subscription_id"),
         description="Azure subscription whose sizes are listed.",
     )
-    azure_currencies: Annotated[Names, AfterValidator(_in_upper_case)] = Field(
-        default=("USD",), description="Currencies to fetch Azure prices in, comma separated."
-    )
+    azure_currencies: Annotated[
+        Names, AfterValidator(lambda names: tuple(map(str.upper, names)))
+    ] = Field(default=("USD",), description="Currencies to fetch Azure prices in, comma separated.")
 
 
 SKUS = "skus"

@@ -119,11 +119,12 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
         frame.lazy().select("row", "reason", "message", "word").collect()
         for frame in (wrong, placeholders, by_key.refused)
     )
+    changes = classified.group_by("page_region").agg(pl.col("next_change").min()).drop_nulls()
     return ClassifiedItems(
         by_key.chosen,
         refused.join(classified.drop("reason"), on="row", how="left", maintain_order="left"),
         _counts_by_region(pl.concat([outside, passed_over])),
-        _next_changes(classified),
+        dict(changes.iter_rows()),
         classified.drop("next_change"),
     )
 
@@ -135,12 +136,6 @@ def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
     for region, reason, number in outside.group_by(columns).len().sort(columns).iter_rows():
         counts.setdefault(region, {})[reason] = number
     return counts
-
-
-def _next_changes(items: pl.DataFrame) -> Mapping[str, datetime]:
-    """Return for each region when the first of its items takes effect or ends."""
-    first = items.group_by("page_region").agg(pl.col("next_change").min())
-    return dict(first.drop_nulls().iter_rows())
 
 
 def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:

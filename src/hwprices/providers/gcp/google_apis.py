@@ -158,10 +158,12 @@ class GoogleClient:
             raise self._fetch_error(error) from None
 
     def _decide(self, error: BaseException) -> limits.TryAgain | None:
+        import requests
+
         if not _may_pass(error):
             return None
         retry_after = limits.parse_retry_after(self._response.retry_after)
-        return limits.TryAgain(retry_after, is_stall=_is_stall(error))
+        return limits.TryAgain(retry_after, is_stall=isinstance(error, requests.Timeout))
 
     def _fetch_error(self, error: Exception) -> FetchError:
         """Describe a failure in one line, without the key."""
@@ -228,12 +230,6 @@ def _may_pass(error: BaseException) -> bool:
     if isinstance(error, GoogleAPICallError):
         return error.code is not None and int(error.code) in RETRIED_STATUSES
     return isinstance(error, _failures()) and not isinstance(error, requests.TooManyRedirects)
-
-
-def _is_stall(error: BaseException) -> bool:
-    import requests
-
-    return isinstance(error, requests.Timeout)
 
 
 def _remedy(error: Exception) -> str:

@@ -24,6 +24,7 @@ import msgspec
 
 from hwprices.providers.gcp.machine_type import ComponentId
 from hwprices.schemas.vocabulary import TERMS_IN_MONTHS
+from hwprices.specs import packaged_sheet
 
 MODES: Final[dict[str, str]] = {
     "Spot Preemptible": "spot",
@@ -40,75 +41,17 @@ mode of A2, A3, A4, G2, G4 and TPUs is billed by the SKUs that say "DWS Defined 
 Start".
 """
 
-SERIES: Final[dict[str, str]] = {
-    "A2": "a2",
-    "A3": "a3",
-    "A3Plus": "a3plus",  # A3 Mega
-    "A3 Plus": "a3plus",
-    "A3 Mega": "a3plus",
-    "A3Ultra": "a3ultra",
-    "A3 Ultra": "a3ultra",
-    "C2D AMD": "c2d",
-    "C2D": "c2d",
-    "C3": "c3",
-    "C3D": "c3d",
-    "C4": "c4",
-    "C4A Arm": "c4a",
-    "C4A": "c4a",
-    "C4D": "c4d",
-    "C4N": "c4n",
-    "Compute optimized": "c2",
-    "E2": "e2",
-    "G2": "g2",
-    "G4": "g4",
-    "H3": "h3",
-    "H4D": "h4d",
-    "H4D Standard": "h4d",
-    "M3 Memory-optimized": "m3",
-    "M3": "m3",
-    "M4": "m4",
-    "M4N": "m4n",
-    "M4NUltramem224": "m4nultramem224",
-    "M4Ultramem224": "m4ultramem224",
-    "Memory-optimized": "m1",
-    "N1 Predefined": "n1",
-    "N2": "n2",
-    "N2D AMD": "n2d",
-    "N2D": "n2d",
-    "N4": "n4",
-    "N4A": "n4a",
-    "N4A Arm": "n4a",
-    "N4D": "n4d",
-    "N4D AMD": "n4d",
-    "T2A Arm": "t2a",
-    "T2A": "t2a",
-    "T2D AMD": "t2d",
-    "T2D": "t2d",
-    "vGPU G4": "g4vgpu",  # G4 with less than one GPU: only its local SSD has SKUs, at 0
-    "X4": "x4",
-    "Z3": "z3",
-}
+
+def _names_of(kind: str) -> dict[str, str]:
+    """Return the words of a kind in the sheet gcp_words, and what they name."""
+    words = packaged_sheet("gcp_words").filter(kind=kind)
+    return dict(words.select("words", "name").iter_rows())
+
+
+SERIES: Final[dict[str, str]] = _names_of("series")
 """Words → series in the sheet gcp_series."""
 
-GPUS: Final[dict[str, str]] = {
-    "Nvidia Tesla K80": "nvidia-tesla-k80",
-    "Nvidia Tesla P4": "nvidia-tesla-p4",
-    "Nvidia Tesla P100": "nvidia-tesla-p100",
-    "Nvidia Tesla V100": "nvidia-tesla-v100",
-    "Nvidia Tesla T4": "nvidia-tesla-t4",
-    "Nvidia Tesla A100": "nvidia-tesla-a100",
-    "Nvidia Tesla A100 80GB": "nvidia-a100-80gb",
-    "Nvidia A100 80GB": "nvidia-a100-80gb",  # Vertex AI
-    "Nvidia L4": "nvidia-l4",
-    "Nvidia H100 80GB": "nvidia-h100-80gb",
-    # Three names of one part; regions and purchase options use different ones.
-    "Nvidia H100 80GB Mega": "nvidia-h100-mega-80gb",
-    "Nvidia H100 Mega 80GB": "nvidia-h100-mega-80gb",
-    "Nvidia H100 80GB Plus": "nvidia-h100-mega-80gb",
-    "H200 141GB": "nvidia-h200-141gb",
-    "Nvidia H200 141GB": "nvidia-h200-141gb",
-    "RTX 6000 96GB": "nvidia-rtx-pro-6000",
-}
+GPUS: Final[dict[str, str]] = _names_of("gpu")
 """Words → the Compute API's name of the accelerator (guestAcceleratorType)."""
 
 

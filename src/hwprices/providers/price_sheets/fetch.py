@@ -29,27 +29,9 @@ SHEET = "sheet"
 SHOWN_PROBLEMS = 3  # Refused lines that an error names; ``hwprices admin sheets`` lists them all
 
 COLUMNS = (
-    "id",
-    "vendor",
-    "region",
-    "page_region",
-    "instance_type",
-    "page_label",
-    "form_factor",
-    "unit",
-    "gpus",
-    "gpu_memory_gb",
-    "vcpus",
-    "memory_gib",
-    "local_disk",
-    "purchase_option",
-    "page_option",
-    "currency",
-    "price",
-    "seen_on",
-    "source_url",
-    "license",
-    "note",
+    *("id", "vendor", "region", "page_region", "instance_type", "page_label", "form_factor"),
+    *("unit", "gpus", "gpu_memory_gb", "vcpus", "memory_gib", "local_disk", "purchase_option"),
+    *("page_option", "currency", "price", "seen_on", "source_url", "license", "note"),
 )
 """The columns of a sheet, in this order."""
 

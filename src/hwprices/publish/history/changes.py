@@ -253,38 +253,30 @@ def _with_price_change(
 
 def _collection(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
     newly_waiting = outcome.waiting.filter(pl.col("was_state") != pl.col("state"))
-    first = outcome.moves.filter(start_reason="first_collected").rename(
-        {"new_collection_unit": "of_unit"}
-    )
+    first = outcome.moves.filter(start_reason="first_collected")
+    was_refused = pl.when(pl.col("was_state") == "refused")
+    waited_for = pl.coalesce("was_for", was_refused.then("collection_unit"))
     parts = [
-        newly_waiting.filter(state="not_collected").select(
-            "state", pl.col("waits_for").alias("of_unit"), "prices"
-        ),
-        newly_waiting.filter(state="refused").select(
-            "state", pl.col("collection_unit").alias("of_unit"), "prices"
-        ),
-        outcome.back.select(
-            pl.lit("collected_again").alias("state"), _was_waiting_for().alias("of_unit"), "prices"
-        ),
+        newly_waiting.filter(state="not_collected").select("prices", "state", of_unit="waits_for"),
+        newly_waiting.filter(state="refused").select("prices", "state", of_unit="collection_unit"),
+        outcome.back.select("prices", state=pl.lit("collected_again"), of_unit=waited_for),
         first.select(
-            pl.lit("first_collected").alias("state"), "of_unit", pl.lit(1, pl.Int64).alias("prices")
+            prices=pl.lit(1, pl.Int64),
+            state=pl.lit("first_collected"),
+            of_unit="new_collection_unit",
         ),
     ]
     counted = pl.concat(parts).group_by("state", "of_unit").agg(pl.col("prices").sum())
     has_unit = pl.col("of_unit").is_not_null()
     rows = counted.select(
-        pl.when(has_unit).then(pl.lit("unit")).otherwise(pl.lit("provider")).alias("subject"),
-        pl.col("state").alias("change"),
-        pl.lit(provider).alias("provider"),
-        pl.col("of_unit").alias("collection_unit"),
         "prices",
-        pl.lit("collection").alias("evidence"),
+        subject=pl.when(has_unit).then(pl.lit("unit")).otherwise(pl.lit("provider")),
+        change="state",
+        provider=pl.lit(provider),
+        collection_unit="of_unit",
+        evidence=pl.lit("collection"),
     )
     return [frames.conform(rows.lazy(), Changes).collect()]
-
-
-def _was_waiting_for() -> pl.Expr:
-    return pl.coalesce("was_for", pl.when(pl.col("was_state") == "refused").then("collection_unit"))
 
 
 def of_values(rows: pl.DataFrame, subject: str, re_read: pl.DataFrame | None) -> pl.DataFrame:

@@ -13,27 +13,14 @@ from hwprices import formulas
 from hwprices.formulas import FINE_TUNING, TOKEN_MODELS
 from hwprices.release.release import is_private_host
 from hwprices.rows import frames
-from hwprices.schemas.offer import SoldAccelerators
+from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.specs.rules import KEY, machine_cpus
 
 CARRIED = [
-    "provider",
-    "instance_type",
-    "family",
-    "arch",
-    "vcpus",
-    "memory_gib",
-    "local_disk_gib",
-    "network_gbps_max",
-    "rdma",
-    "accelerator_kind",
-    "accelerator_count",
-    "accelerator_memory_gib",
-    "accelerator_interconnect",
-    "block_storage_gbps_baseline",
-    "block_storage_gbps_max",
-    "block_storage_iops_baseline",
-    "block_storage_iops_max",
+    name
+    for name in frames.dtypes(InstanceTypes)
+    if name in set(frames.dtypes(Offers)) - {"observed_at"}
 ]
 """Columns of instance_types that offers copies."""
 

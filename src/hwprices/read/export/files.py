@@ -223,14 +223,10 @@ def _json(path: Path, rows: pl.DataFrame) -> None:
         file.write("\n]\n")
 
 
-def _parquet(path: Path, rows: pl.DataFrame) -> None:
-    rows.write_parquet(path)
-
-
 ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
     ".csv": _csv,
     ".json": _json,
-    ".parquet": _parquet,
+    ".parquet": lambda path, rows: rows.write_parquet(path),
 }
 """Functions that write one table, by suffix."""
 

@@ -55,32 +55,8 @@ LEFT_OUT = (
 )
 """Columns that would make the page half as large again. The Parquet files have them."""
 
-ACRONYMS = {
-    "1y": "1 year",
-    "3y": "3 years",
-    "5y": "5 years",
-    "dws": "DWS",
-    "ec2": "EC2",
-    "usd": "USD",
-    "gib": "GiB",
-    "cpu": "CPU",
-    "vcpu": "vCPU",
-    "vcpus": "vCPUs",
-    "rdma": "RDMA",
-    "bf16": "BF16",
-    "fp16": "FP16",
-    "fp8": "FP8",
-    "int8": "INT8",
-    "pue": "PUE",
-    "tdp": "TDP",
-    "pflop": "PFLOPS",
-    "gco2e": "gCO₂e",
-    "kwh": "kWh",
-    "gbps": "Gbit/s",
-    "gbs": "GB/s",
-    "iops": "IOPS",
-    "id": "id",
-}
+with Path(__file__).with_name("acronyms.csv").open(encoding="utf-8", newline="") as _file:
+    ACRONYMS = {row["word"]: row["shown"] for row in csv.DictReader(_file)}
 
 with Path(__file__).with_name("headings.csv").open(encoding="utf-8", newline="") as _file:
     HEADINGS = {row["column"]: row for row in csv.DictReader(_file)}

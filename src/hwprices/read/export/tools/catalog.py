@@ -11,6 +11,7 @@ from hwprices.read.export import files
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import machine_types
 from hwprices.read.past import option_conditions
+from hwprices.specs import packaged_sheet
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -156,6 +157,12 @@ def split(rows: pl.DataFrame, *steps: Sequence[Reason]) -> tuple[pl.DataFrame, p
     counted = pl.concat(left_out).group_by("provider", "reason").agg(pl.len().alias("prices"))
     order = ["prices", "provider", "reason"]
     return rows, counted.sort(order, descending=[True, False, False])
+
+
+def accelerator_names(tool: str) -> dict[str, str]:
+    """Return a tool's names of accelerators, by accelerator_id."""
+    names = packaged_sheet("tool_names").filter(tool=tool)
+    return dict(names.select("accelerator_id", "name").iter_rows())
 
 
 def amount(price: str | pl.Expr) -> pl.Expr:

@@ -16,6 +16,7 @@ from hwprices.read.export.tools.catalog import (
     UNCLEAR_MACHINE,
     Catalog,
     PricedMachines,
+    accelerator_names,
     amount,
     csv,
     split,
@@ -26,35 +27,7 @@ CLOUDS = ("aws", "azure", "gcp")
 
 ZONED = ("aws", "gcp")  # Clouds listed by zone; AWS by zone id, such as use1-az1
 
-NAMES = {
-    "amd-mi25": "Radeon MI25",
-    "amd-v520": "Radeon Pro V520",
-    "aws-inferentia1": "Inferentia",
-    "aws-inferentia2": "Inferentia2",
-    "aws-trainium1": "Trainium",
-    "aws-trainium2": "Trainium2",
-    "intel-gaudi1": "Gaudi HL-205",
-    "nvidia-a10": "A10",
-    "nvidia-a100-pcie-80gb": "A100-80GB",
-    "nvidia-a100-sxm4-40gb": "A100",
-    "nvidia-a100-sxm4-80gb": "A100-80GB",
-    "nvidia-a10g": "A10G",
-    "nvidia-b200": "B200",
-    "nvidia-h100-nvl-94gb": "H100",
-    "nvidia-h100-sxm5-80gb": "H100",
-    "nvidia-h200-sxm": "H200",
-    "nvidia-k80": "K80",
-    "nvidia-l4": "L4",
-    "nvidia-l40s": "L40S",
-    "nvidia-m60": "M60",
-    "nvidia-p100": "P100",
-    "nvidia-rtx-pro-6000-server": "RTXPRO6000",
-    "nvidia-t4": "T4",
-    "nvidia-t4g": "T4g",
-    "nvidia-v100-pcie-16gb": "V100",
-    "nvidia-v100-sxm2-16gb": "V100",
-    "nvidia-v100-sxm2-32gb": "V100-32GB",
-}
+NAMES = accelerator_names("skypilot")
 """SkyPilot's names of accelerators, from catalogs/v8/common/accelerators.csv and the machine lists
 of https://github.com/skypilot-org/skypilot-catalog (Apache-2.0). Others are not in the catalog."""
 
