@@ -155,6 +155,7 @@ def _found(releases: Releases) -> pl.DataFrame:
                 *moves.refused(releases, rows),
             ]
         )
+        refused = held.as_first_held(refused, rows, releases.held)
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
         refused = pl.concat([refused, machine_prices.made_of(refused, rows, releases)])
         unchanged = wrong.join(rows, on="price_id", how="anti").rename({"price_id": "row"})

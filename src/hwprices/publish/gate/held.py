@@ -36,6 +36,22 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def as_first_held(
+    refused: pl.DataFrame, rows: pl.DataFrame, before: pl.DataFrame
+) -> pl.DataFrame:
+    """Give prices that come again unchanged the reason for which they were first held.
+
+    Other reasons may come from prices that moved with them and were published meanwhile.
+    """
+    known = before.filter(pl.col("reason").is_in(compare.RELEASED), table=PRICES)
+    known = known.select("new_value", price_id="row", first="reason")
+    again = rows.select("price_id", new_value=compare.shown()).join(
+        known, on=["price_id", "new_value"]
+    )
+    joined = refused.join(again, on="price_id", how="left", maintain_order="left")
+    return joined.select("price_id", pl.coalesce("first", "reason").alias("reason"), "reference")
+
+
 CELL = ["table", "row", "field"]
 """The columns that identify a held value of a provider."""
 

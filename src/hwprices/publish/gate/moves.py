@@ -64,11 +64,8 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
 def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
 
-    A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
-    not apart only because the rest of its machine, which moved with it, was published meanwhile.
+    A vendor reprices a machine, or a purchase option everywhere.
     """
-    known = releases.held.filter(pl.col("reason").is_in(compare.RELEASED), table=PRICES)
-    known = known.select("new_value", price_id="row", again=pl.lit(True))
     kind = compare.hashed(_OF_TYPE)
     alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
     prices = alike.filter(~is_moving()).group_by(_OWN).agg(total=pl.len()).collect()
@@ -87,15 +84,13 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Ite
         median=_same_way(MOVE.median(), *_OF_TYPE),
         stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < compare.SIBLINGS_SHARE,
         in_region=_many("around", compare.COMMON_ROWS / 2, *_AROUND),
-        new_value=compare.shown(),
-    ).join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
-    again = pl.col("again").fill_null(False)
+    )
     least, share = compare.NEAR
     near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
     is_shared = (others == 0) | ((same / others >= compare.SIBLINGS_SHARE) & near)
     text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & MOVE.abs().gt(log(compare.APART)) & ~again
-    is_alone = again | pl.col("in_region") | MOVE.abs().gt(log(compare.ALONE))
+    is_apart = pl.col("stays") & MOVE.abs().gt(log(compare.APART))
+    is_alone = pl.col("in_region") | MOVE.abs().gt(log(compare.ALONE))
     for reason, broken in (("apart", is_apart), ("alone", is_alone)):
         yield refuse(moved, reason, ~is_shared & broken, text)
 
