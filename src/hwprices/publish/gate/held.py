@@ -36,9 +36,7 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def as_first_held(
-    refused: pl.DataFrame, rows: pl.DataFrame, before: pl.DataFrame
-) -> pl.DataFrame:
+def as_first_held(refused: pl.DataFrame, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Give prices that come again unchanged the reason for which they were first held.
 
     Other reasons may come from prices that moved with them and were published meanwhile.

@@ -15,7 +15,6 @@ from hwprices.publish.gate.compare import (
     PRICE,
     PURCHASE,
     REFUSED,
-    SYSTEM,
     is_among,
     is_leap,
     refuse,
@@ -50,7 +49,6 @@ ITS_PAST = (
     ("unit", pl.any_horizontal(pl.col(name) != pl.col(f"old_{name}")
                                for name in ("currency", "billing_unit")),
      pl.format("was {} {}", "old_currency", "old_billing_unit")),
-    ("factor", compare.is_factor(_RATIO), compare.times()),
     ("basis", _LOST_ID | (pl.col("basis") != pl.col("old_basis")),
      pl.format("was {}", "old_basis")),
     ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
@@ -89,43 +87,26 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
         found.append(refuse(judged, *ITS_PARTS))
         found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         rules = ORDER[: 1 if releases.is_first else None]
-        moved = judged.filter("is_old", MOVE.abs() > compare.MOVED)
-        machines = _beside(judged, moved, rules, new)
-        found += _order(judged, machines, rules)
-        found.append(_copied(moved, machines))
+        found += _order(judged, rules, new)
     return pl.concat(found)
 
 
-def _beside(
-    rows: pl.DataFrame, moved: pl.DataFrame, rules: Sequence[Rule], new: Candidate
-) -> pl.DataFrame:
-    """Read the prices of the same machine types that ``_order`` and ``_copied`` look at."""
-
-    def of(some: pl.DataFrame) -> pl.Expr:
-        return is_among("instance_type", some["instance_type"].unique())
-
-    either = [lower | upper for _, lower, upper, _ in rules]
-    needed = [of(rows.filter(one)) & one for one in either]
-    needed.append(of(moved) & is_among("effective_hourly", moved["effective_hourly"]))
-    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags", "effective_hourly")
-    prices = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE)
-    return prices.collect()
-
-
-def _order(
-    rows: pl.DataFrame, machines: pl.DataFrame, rules: Sequence[Rule]
-) -> Iterator[pl.DataFrame]:
+def _order(rows: pl.DataFrame, rules: Sequence[Rule], new: Candidate) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     published = rows.select("price_id", "old_price", judged=pl.lit(True))
+    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
     for name, lower, upper, on in rules:
         some = rows.filter(lower | upper)
         if some.is_empty():
             continue
-        key = compare.hashed(on).alias("key")
-        keys = some.select(key)["key"].unique()
-        prices = machines.filter(lower | upper).with_columns(key)  # hashed once, and few
+        key = compare.hashed(on)
+        is_same = is_among("instance_type", some["instance_type"].unique()) & key.is_in(
+            some.select(key).to_series().unique().implode()
+        )
         prices = (
-            prices.filter(pl.col("key").is_in(keys.implode()))
+            new.priced.filter(lower | upper, is_same)
+            .select(*columns, key=key, price=PRICE)
+            .collect()
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
@@ -148,29 +129,6 @@ def _order(
         for side in ("", "_above"):
             found = wrong.with_columns(price_id=f"price_id{side}")
             yield refuse(found, "order", pl.col(f"judged{side}"), words)
-
-
-def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> pl.DataFrame:
-    """Find prices that now equal another of their machine, from which they differed before.
-
-    Several of a family do: the line, column or page of something else was read.
-    """
-
-    def alike(*columns: str) -> pl.Expr:
-        return pl.len().cast(pl.Int64).over("key", *columns)
-
-    before = moved.select("price_id", "old_price", "region", "family", "os")
-    equal = (
-        machines.filter(is_among("effective_hourly", moved["effective_hourly"]))
-        .select("price_id", "price", key=compare.hashed((*PLACE, "price")),
-                own=pl.concat_str(*SYSTEM, *PURCHASE, separator=" "))
-        .join(before, on="price_id", how="left")
-        .with_columns(was=pl.coalesce("old_price", "price"))
-        .with_columns(others=alike() - alike("own") - alike("was") + alike("own", "was"))
-        .filter(pl.col("others") > 0, pl.col("old_price").is_not_null())
-    )  # fmt: skip
-    many = pl.len().over("region", "family", "os") >= compare.COPIES
-    return refuse(equal, "copied", many, pl.format("equals {} others of its machine", "others"))
 
 
 SKU = ("region", "sku_id", "component", "purchase_option")

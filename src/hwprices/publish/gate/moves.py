@@ -6,11 +6,13 @@ from math import log
 import polars as pl
 
 from hwprices.publish.gate import compare
-from hwprices.publish.gate.candidate import PRICES, Releases
+from hwprices.publish.gate.candidate import Releases
 from hwprices.publish.gate.compare import (
     IS_LINUX,
     MOVE,
+    PLAN,
     PURCHASE,
+    SYSTEM,
     is_among,
     refuse,
     times,
@@ -20,7 +22,7 @@ from hwprices.release.release import is_moving
 from hwprices.schemas import PRICE_KEY
 
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
-_OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
+_MACHINE = ("region", "instance_type")
 _SIZE = MOVE.abs()
 KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")]
 """What is the same of a price in several regions."""
@@ -31,68 +33,46 @@ def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
     return value.over(*by, MOVE > 0)
 
 
-def _many(total: str, least: float, *by: str) -> pl.Expr:
-    """Return whether too many prices of a group, and of several families, moved the same way."""
-    count = _same_way(pl.len(), *by)
-    return pl.all_horizontal(
-        count >= least,
-        count / pl.col(total) > compare.COMMON_SHARE,
-        _same_way(pl.col("family").n_unique(), *by) >= compare.COMMON_FAMILIES,
-    )
-
-
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the move of a price with those of its siblings and of its surroundings."""
-    changed = rows.filter("is_new", _SIZE > compare.SAME).with_columns(all=pl.lit("all prices"))
+    changed = rows.filter("is_new", _SIZE > compare.SAME)
     moved = changed.filter(moving=False)
-    exchanged = list(_exchanged(changed.filter(_SIZE > compare.MOVED)))
+    copied = list(_copied(changed, releases))
     if moved.is_empty():
-        return exchanged
+        return copied
     totals = releases.totals.filter(moving=False)
     found, raised = _regions(moved, changed.filter("moving"), releases)
     return [
         *found,
-        *_alone(moved, totals, releases),
+        _alone(moved, releases),
         *_common(moved, totals),
         *_rounded(changed),
         _license(moved.join(raised, on="region", how="anti"), releases.machine_totals),
         *_creep(moved, releases),
-        *exchanged,
+        *copied,
     ]
 
 
-def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
+def _alone(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Find prices that moved while those of the type in most regions stayed.
 
-    A vendor reprices a machine, or a purchase option everywhere.
+    A vendor reprices a machine, or a purchase option everywhere, so it is worse if most of the
+    machine stayed too.
     """
     kind = compare.hashed(_OF_TYPE)
     alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
-    prices = alike.filter(~is_moving()).group_by(_OWN).agg(total=pl.len()).collect()
+    prices = alike.filter(~is_moving()).group_by(_OF_TYPE).agg(total=pl.len()).collect()
     machines = releases.machine_totals.filter(moving=False)
-    for name, counts, by in (
-        ("own", prices, _OWN),
-        ("type", prices, _OF_TYPE),
-        ("machine", machines, _MACHINE),
-        ("around", totals, _AROUND),
-    ):
-        moved = with_total(moved, counts, by, name)
-    others, same, median = (pl.col(name) for name in ("others", "same", "median"))
-    moved = moved.with_columns(
-        others=pl.col("type") - pl.col("own"),
-        same=_same_way(pl.len(), *_OF_TYPE).cast(pl.Int64) - _same_way(pl.len(), *_OWN),
-        median=_same_way(MOVE.median(), *_OF_TYPE),
-        stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < compare.SIBLINGS_SHARE,
-        in_region=_many("around", compare.COMMON_ROWS / 2, *_AROUND),
-    )
-    least, share = compare.NEAR
-    near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
-    is_shared = (others == 0) | ((same / others >= compare.SIBLINGS_SHARE) & near)
-    text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & MOVE.abs().gt(log(compare.APART))
-    is_alone = pl.col("in_region") | MOVE.abs().gt(log(compare.ALONE))
-    for reason, broken in (("apart", is_apart), ("alone", is_alone)):
-        yield refuse(moved, reason, ~is_shared & broken, text)
+    moved = with_total(with_total(moved, prices, _OF_TYPE), machines, _MACHINE, "machine")
+    count, total = _same_way(pl.len(), *_OF_TYPE), pl.col("total")
+    near = (MOVE - _same_way(MOVE.median(), *_OF_TYPE)).abs() <= compare.NEAR
+    is_shared = (count > compare.SIBLINGS_SHARE * total) & near
+    stays = _same_way(pl.len(), *_MACHINE) / pl.col("machine") < compare.SIBLINGS_SHARE
+    reason = pl.when(stays).then(pl.lit("apart")).otherwise(pl.lit("alone"))
+    text = pl.format("{}; {} of {} prices of all regions moved so", times(), count, total)
+    moved = moved.with_columns(reason=reason, text=text, broken=~is_shared)
+    far = pl.col("broken") & (log(compare.ALONE) < _SIZE)
+    return refuse(moved, pl.col("reason"), far, pl.col("text"))
 
 
 def _regions(
@@ -115,65 +95,48 @@ def _regions(
         refuse(common, "mixed", ~pl.col("by_one"), text),
         refuse(by_one, "common", wrong, text),
         refuse(spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")),
-        _as_elsewhere(by_one, moved, releases),
     ]
     return found, regions.filter(~wrong)
 
 
-def _as_elsewhere(raised: pl.DataFrame, moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Find raised regions of which most prices that moved now equal those of one that stayed."""
-    kind = compare.hashed((*KIND, "effective_hourly"))
-    raised = raised.with_columns(kind.alias("kind"), count=pl.len().over("region"))
-    if raised.is_empty():
-        return refuse(raised, "copied", True, "")
-    same_price = releases.new.priced.filter(kind.is_in(pl.Series([raised["kind"]])))
-    alike = same_price.select("price_id", kind.alias("kind"), other="region").collect()
-    others = alike.filter(~is_among("price_id", moved["price_id"])).unique(["kind", "other"])
-    pairs = raised.join(others, on="kind").filter(pl.col("other") != pl.col("region"))
-    most = pl.len().over("region", "other") > compare.SIBLINGS_SHARE * pl.col("count")
-    copies = pairs.filter(most).group_by("region").agg(pl.col("other").min())
-    text = pl.format("most prices of {} are those of {}", "region", "other")
-    return refuse(raised.join(copies, on="region"), "copied", True, text)
+def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+    """Find prices that now equal what was published of another option, type or region.
 
-
-def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Find prices that were exchanged with others of their type, and those on another one's line.
-
-    The market of a region is compared with itself alone.
+    Most prices that moved in the region, or in the family there, do so.
     """
-    region = pl.when("moving").then("region").otherwise(pl.lit("")).alias("place")
-    own = compare.hashed(("region", *KIND)).alias("own")
-    moved = changed.filter("is_old").with_columns(region, own)
-    place = ("place", "instance_type", "currency")
-    counts = moved.group_by(*place, "own", price="old_price", old_price="price").len()
-    on = (*place, "price", "old_price")
-    all_of = counts.group_by(on).agg(count=pl.col("len").sum())
-    pairs = moved.join(all_of, on=on).join(counts, on=[*on, "own"], how="left")
-    pairs = pairs.filter(pl.col("count") > pl.col("len").fill_null(0))
-    many = pl.len().over("region", "family", "os") >= compare.COPIES
-    yield refuse(pairs, "copied", many, "was exchanged with another of its type")
-    line = ["region", *(name for name in KIND if name != "instance_type")]
-    fixed = changed.filter("is_old", ~pl.col("moving"))
-    before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
-    before = before.unique((*line, "price"), keep="first", maintain_order=True)
-    slipped = fixed.join(before, on=[*line, "price"], how="left", nulls_equal=True, suffix="_was")
-    is_copy = pl.col("is_copy") & (pl.col("instance_type") != pl.col("instance_type_was"))
-    copies = is_copy.fill_null(False).sum().over(line)
-    most = (copies >= compare.LEAST_SIBLINGS) & (
-        copies >= compare.COMMON_SHARE * pl.len().over(line)
-    )
-    yield refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
+    moved = changed.filter("is_old", _SIZE > compare.MOVED)
+    moves = changed.select("price_id", others="move")
+    region, family = ("region", "moving"), ("region", "moving", "family")
+    for name, apart, groups in (
+        ("option", [*SYSTEM, *PURCHASE, *PLAN], (region, family)),
+        ("type", ["instance_type"], (region, family)),
+        ("region", ["region"], (region,)),
+    ):
+        if moved.is_empty():
+            return
+        here = [column for column in ("region", *KIND) if column not in apart]
+        same, own = compare.hashed([*here, "effective_hourly"]), compare.hashed(apart)
+        prices = releases.old.priced.filter(same.is_in(moved.select(same).to_series().implode()))
+        others = prices.select("price_id", same=same, own=own).collect(engine="streaming")
+        others = others.join(moves, on="price_id", how="left")
+        others = others.select("same", "own", pl.col("others").fill_null(0)).unique()
+        pairs = moved.with_columns(same=same).join(others, on="same")
+        is_other = (pl.col("own") != own) & ((MOVE - pl.col("others")).abs() > compare.COUPLED)
+        is_copy = is_among("price_id", pairs.filter(is_other)["price_id"])
+        many = pl.any_horizontal(
+            (is_copy.sum().over(by) >= compare.COPIES)
+            & (is_copy.mean().over(by) > compare.SIBLINGS_SHARE)
+            for by in groups
+        )
+        yield refuse(moved, "copied", is_copy & many, f"is what another {name} cost")
 
 
 def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Find systems, options and currencies, or all prices, that move by one factor everywhere.
-
-    A small provider changes its list so.
-    """
+    """Find systems and options that move by one factor everywhere, unless the list is short."""
     if totals["total"].sum() < compare.SMALL_LIST:
         return
     is_everywhere = totals["region"].n_unique() == 1
-    for by in ("all", "os", "purchase_option", "currency"):
+    for by in ("os", "purchase_option"):
         common, text = _too_much(moved, totals, by)
         of_region = _same_way(pl.len(), by, "region") / _same_way(pl.len(), by)
         wide = is_everywhere | (_same_way(of_region.max(), by) < compare.ONE_REGION)
@@ -190,15 +153,17 @@ def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.Da
     ``by_one`` is whether they moved by one factor, ``median`` their median move. Both are of Linux,
     if it moved: where a license stays, a price that includes it moves by less, and never by more.
     """
-    own = pl.when(IS_LINUX).then(MOVE)
+    own, count = pl.when(IS_LINUX).then(MOVE), _same_way(pl.len(), by)
     median = pl.coalesce(own.median(), MOVE.median())
     spread = pl.coalesce(_spread(own), _spread(MOVE))
     beyond = _SIZE.quantile(0.9) - median.abs()
     group = with_total(moved, totals, [by]).with_columns(
-        count=_same_way(pl.len(), by),
+        count=count,
         median=_same_way(median, by),
         by_one=_same_way(pl.max_horizontal(spread, beyond), by) < compare.COMMON_SPREAD,
-        many=_many("total", compare.COMMON_ROWS, by),
+        many=(count >= compare.COMMON_ROWS)
+        & (count > compare.COMMON_SHARE * pl.col("total"))
+        & (_same_way(pl.col("family").n_unique(), by) >= compare.COMMON_FAMILIES),
     )
     factor = times(pl.col("median"))
     text = pl.format("{}: {} of {} prices moved by {}", by, "count", "total", factor)
@@ -312,10 +277,8 @@ _SHARE = pl.col("lost") / pl.col("total")
 _OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
 LOST_GROUPS = (
     (False, ("all",), _SHARE > compare.LOST),
-    *((False, (name,), compare.too_many()) for name in ("region", "os", "currency", "family",
-                                                       "accelerator", "purchase_option")),
-    (False, ("region", "purchase_option"), compare.too_many()),
-    (False, ("region", "os"), compare.too_many()),
+    *((False, (name,), compare.too_many()) for name in ("region", "os", "family", "accelerator",
+                                                       "purchase_option")),
     (True, ("purchase_option",), _OF_MARKET),
     (True, ("region", "purchase_option"), _OF_MARKET),
 )  # fmt: skip
