@@ -178,7 +178,7 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     assert judged(unchanged=places).is_empty()
     assert judged(repeated=("us-1", "us-3")).equals(whole)
     assert judged(repeated=places).equals(whole)
-    ((_, new, _, _),) = candidates.batches(*sides(repeated=places))
+    ((_, new, _),) = candidates.batches(*sides(repeated=places))
     read = new.table("prices").filter(purchase_option="on_demand").collect()
     assert read["region"].unique().to_list() == ["us-2"]
     assert read.height < 10  # m7.large, and what is in the same group by chance

@@ -235,12 +235,6 @@ MISTAKES = [
         launch(ON_DEMAND, ["prices"], license_model="byol", tenancy="dedicated"),
         "added",
     ),
-    (
-        "a series' euros taken for dollars",
-        "azure",
-        scale("0.887", machine("Standard_D*s_v5")),
-        "license",
-    ),
     ("metal at the dedicated price", "aws", scale("1.1", machine("*.metal*")), "twin"),
 ]
 

@@ -131,7 +131,7 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
 
 def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit: the columns of facts.FOUND, family and seen."""
-    rows, refused = releases.differences(machine_prices.refused_in_a_region)
+    rows, refused = releases.differences(machine_prices.refused_rows)
     found = []
     if not releases.is_first:
         cells = facts.found(releases)

@@ -94,13 +94,12 @@ class Candidate:
         return types.collect(engine="streaming")
 
     def only(
-        self, regions: Collection[str], changed: Mapping[str | None, Sequence[int]] | None = None
+        self, regions: Collection[str], groups: Mapping[str | None, Sequence[int]]
     ) -> "Candidate":
         """Keep the prices of some regions.
 
-        Of regions in ``changed``, keep those that change by the hour and these groups of types.
+        Of regions in ``groups``, keep those that change by the hour and these groups of types.
         """
-        groups = changed or {}
         own = pl.col("region").is_in(list(regions))
         rows: list[pl.LazyFrame] = []
         for file in self.price_files:
@@ -119,16 +118,15 @@ class Candidate:
 
 def batches(
     new: Candidate, old: Candidate, suspect: Collection[str] = ()
-) -> Iterator[tuple[int, Candidate, Candidate, Candidate]]:
+) -> Iterator[tuple[int, Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
 
-    Yields the number of rows, the prices of both that may differ, and all prices of ``new`` in the
-    same regions. An unchanged region is left out. Of one with checksums, yields the prices that
-    change by the hour and the machine types whose other prices differ. A ``suspect`` region is
-    complete.
+    Yields the number of rows and the prices of both that may differ. An unchanged region is left
+    out. Of one with checksums, yields the prices that change by the hour and the machine types
+    whose other prices differ. A ``suspect`` region is complete.
     """
     if not new.price_files:
-        yield 0, new, old, new
+        yield 0, new, old
         return
     by_region = {file.region: file for file in old.price_files if file.regions.isdisjoint(suspect)}
     unchanged, changed = set(), dict[str | None, Sequence[int]]()
@@ -150,8 +148,8 @@ def batches(
             rows = int(file.count * share) // len(file.regions or [""]) + 1
             counts.update(dict.fromkeys(file.regions, rows))
     for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
-        parts = new.only(regions, changed), old.only(regions, changed), new.only(regions)
-        yield sum(counts[region] for region in regions), *parts
+        count = sum(counts[region] for region in regions)
+        yield count, new.only(regions, changed), old.only(regions, changed)
 
 
 COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency",
@@ -177,10 +175,6 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
         devices=pl.col("accelerator_count"),
         accelerator=pl.when(is_one_kind).then(first),
     )
-
-
-Judge = Callable[[pl.DataFrame, Candidate, "Releases"], pl.DataFrame]
-"""Returns what is refused of ``differences`` in some regions, of which the candidate has all."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +242,9 @@ class Releases:
         named = known.select("price_id", "region", reference=text).collect()
         return pl.concat([named, self.untraced])
 
-    def differences(self, judge: Judge) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def differences(
+        self, judge: Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Find the prices that came, went or changed, and what ``judge`` refuses of them.
 
         The first frame has _ROW as it is now, or was before; VALUES with ``old_``; is_new and
@@ -256,11 +252,9 @@ class Releases:
         logarithm of their ratio); moving; and ``machines``. A later start is not a difference.
         """
 
-        def work(piece: tuple[int, Candidate, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
-            _, new, old, all_new = piece
-            rows = self._differences(new, old)
-            # a spot price is judged beside fixed prices, which ``new`` lacks of unchanged machines
-            refused = judge(rows, all_new if rows["moving"].any() else new, self)
+        def work(piece: tuple[int, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
+            rows = self._differences(*piece[1:])
+            refused = judge(rows, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
             return rows, refused

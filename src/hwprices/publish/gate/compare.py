@@ -48,9 +48,6 @@ RATES = {"EUR": 0.887, "GBP": 0.759, "CHF": 0.831, "CAD": 1.40, "AUD": 1.55, "JP
          "CNY": 7.19, "INR": 87.2, "KRW": 1422.0, "BRL": 5.59, "SEK": 9.82, "NOK": 10.4,
          "DKK": 6.62, "NZD": 1.72}  # fmt: skip
 RATE_RANGE = (0.7, 1.5)  # of RATES: vendors fix theirs for months, some add taxes (an estimate)
-# So much of a family moves by one factor, Windows and Linux alike, only if its currency does. P5's
-# cut is in the range; the currencies of the sample (EUR 0.89, CNY 7.2) and their inverse are not.
-LICENSE_CUT, LICENSE_SHARE = (0.5, 0.72), 0.9
 # a composed price to the sum of its parts (ten decimals are kept); a part's rate to what others pay
 # for the SKU (an estimate of how vendors round)
 PARTS_TOLERANCE, RATE_TOLERANCE = 1e-5, 0.001
@@ -108,7 +105,7 @@ def most(is_held: pl.Expr, by: str | tuple[str, ...]) -> pl.Expr:
 
 LASTING = (
     *("unit", "sum", "parts", "leap", "older", "basis", "page", "order", "copied"),
-    *("series", "device", "twin", "regions", "on_demand", "common", "mixed", "license", "apart"),
+    *("series", "device", "twin", "regions", "on_demand", "common", "mixed", "apart"),
     *("creep", "emptied", "market", "reworded", "offered", "lost", "facts", "family", "beside"),
 )
 """Reasons that only a mistake of ours explains: such a row stays held until it changes or is

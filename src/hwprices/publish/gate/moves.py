@@ -1,4 +1,4 @@
-"""Judge moves of prices beside those of their machine, type, region and provider, and losses."""
+"""Compare the moves of prices with each other, and judge lost and added prices."""
 
 from collections.abc import Iterator
 from math import log
@@ -29,25 +29,23 @@ KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
-    """Compute a value of the prices of a group that moved the same way."""
+    """Compute a value over the prices of a group that moved in the same direction."""
     return value.over(*by, MOVE > 0)
 
 
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
-    """Compare the move of a price with those of its siblings and of its surroundings."""
+    """Compare the moves of prices with each other: frames with the columns of REFUSED."""
     changed = rows.filter("is_new", _SIZE > compare.SAME)
     moved = changed.filter(moving=False)
     copied = list(_copied(changed, releases))
     if moved.is_empty():
         return copied
     totals = releases.totals.filter(moving=False)
-    found, raised = _regions(moved, changed.filter("moving"), releases)
     return [
-        *found,
+        *_regions(moved, changed.filter("moving"), totals),
         _alone(moved, releases),
         *_common(moved, totals),
         *_rounded(changed),
-        _license(moved.join(raised, on="region", how="anti"), releases.machine_totals),
         *_creep(moved, releases),
         *copied,
     ]
@@ -64,25 +62,27 @@ def _alone(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     prices = alike.filter(~is_moving()).group_by(_OF_TYPE).agg(total=pl.len()).collect()
     machines = releases.machine_totals.filter(moving=False)
     moved = with_total(with_total(moved, prices, _OF_TYPE), machines, _MACHINE, "machine")
-    count, total = _same_way(pl.len(), *_OF_TYPE), pl.col("total")
-    near = (MOVE - _same_way(MOVE.median(), *_OF_TYPE)).abs() <= compare.NEAR
-    is_shared = (count > compare.SIBLINGS_SHARE * total) & near
-    stays = _same_way(pl.len(), *_MACHINE) / pl.col("machine") < compare.SIBLINGS_SHARE
-    reason = pl.when(stays).then(pl.lit("apart")).otherwise(pl.lit("alone"))
+    count, total = pl.col("count"), pl.col("total")
+    moved = moved.with_columns(
+        count=_same_way(pl.len(), *_OF_TYPE),
+        median=_same_way(MOVE.median(), *_OF_TYPE),
+        stays=_same_way(pl.len(), *_MACHINE) < compare.SIBLINGS_SHARE * pl.col("machine"),
+    )
+    near = (MOVE - pl.col("median")).abs() <= compare.NEAR
+    is_shared = near & (count > compare.SIBLINGS_SHARE * total)
+    reason = pl.when("stays").then(pl.lit("apart")).otherwise(pl.lit("alone"))
     text = pl.format("{}; {} of {} prices of all regions moved so", times(), count, total)
-    moved = moved.with_columns(reason=reason, text=text, broken=~is_shared)
-    far = pl.col("broken") & (log(compare.ALONE) < _SIZE)
-    return refuse(moved, pl.col("reason"), far, pl.col("text"))
+    return refuse(moved, reason, ~is_shared & (log(compare.ALONE) < _SIZE), text)
 
 
 def _regions(
-    moved: pl.DataFrame, market: pl.DataFrame, releases: Releases
-) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-    """Find regions of which too much moved on one day, and those that the vendor raised or cut.
+    moved: pl.DataFrame, market: pl.DataFrame, totals: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Find regions of which too much moved, but not by one factor, or with the spot market.
 
-    That is by one factor. The spot market follows only where a currency is mistaken.
+    A vendor reprices a region by one factor. The spot market follows only if a currency is wrong.
     """
-    common, text = _too_much(moved, releases.totals.filter(moving=False), "region")
+    common, text = _too_much(moved, totals, "region")
     by_one, median = common.filter("by_one"), pl.col("median")
     regions = by_one.group_by("region").agg(median.first())
     follows = (MOVE - median).abs() < compare.COUPLED
@@ -91,12 +91,11 @@ def _regions(
         follows.sum().over("region") >= compare.COPIES,
     )
     wrong = is_among("region", spots["region"])
-    found = [
-        refuse(common, "mixed", ~pl.col("by_one"), text),
-        refuse(by_one, "common", wrong, text),
-        refuse(spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")),
-    ]
-    return found, regions.filter(~wrong)
+    yield refuse(common, "mixed", ~pl.col("by_one"), text)
+    yield refuse(by_one, "common", wrong, text)
+    yield refuse(
+        spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")
+    )
 
 
 def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
@@ -104,16 +103,17 @@ def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
 
     Most prices that moved in the region, or in the family there, do so.
     """
-    moved = changed.filter("is_old", _SIZE > compare.MOVED)
+    every = changed.filter("is_old", _SIZE > compare.MOVED)
     moves = changed.select("price_id", others="move")
     region, family = ("region", "moving"), ("region", "moving", "family")
-    for name, apart, groups in (
-        ("option", [*SYSTEM, *PURCHASE, *PLAN], (region, family)),
-        ("type", ["instance_type"], (region, family)),
-        ("region", ["region"], (region,)),
+    fixed = every.filter(moving=False)
+    for name, moved, apart, groups in (
+        ("option", every, [*SYSTEM, *PURCHASE, *PLAN], (region, family)),
+        ("type", fixed, ["instance_type"], (region, family)),
+        ("region", every, ["region"], (region,)),
     ):
         if moved.is_empty():
-            return
+            continue
         here = [column for column in ("region", *KIND) if column not in apart]
         same, own = compare.hashed([*here, "effective_hourly"]), compare.hashed(apart)
         prices = releases.old.priced.filter(same.is_in(moved.select(same).to_series().implode()))
@@ -143,15 +143,15 @@ def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]
         yield refuse(common, "common", pl.col("by_one") & wide, text)
 
 
-def _spread(move: pl.Expr, outer: float = 0.1) -> pl.Expr:
-    return move.quantile(1 - outer) - move.quantile(outer)
+def _spread(move: pl.Expr) -> pl.Expr:
+    return move.quantile(0.9) - move.quantile(0.1)
 
 
 def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.DataFrame, pl.Expr]:
-    """Select the prices of groups of which many moved one way, and say so.
+    """Select the prices of groups of which many moved in one direction, and describe the group.
 
-    ``by_one`` is whether they moved by one factor, ``median`` their median move. Both are of Linux,
-    if it moved: where a license stays, a price that includes it moves by less, and never by more.
+    Adds ``by_one`` (they moved by one factor) and ``median`` (their move), both of Linux if it
+    moved: a price with a license moves by less if the license stays, and never by more.
     """
     own, count = pl.when(IS_LINUX).then(MOVE), _same_way(pl.len(), by)
     median = pl.coalesce(own.median(), MOVE.median())
@@ -180,29 +180,10 @@ def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield refuse(changed, "mixed", many, text)
 
 
-def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-    """Find families of which Linux and Windows move by the same factor in every option.
-
-    A vendor that changes the price of a machine leaves that of the license; a mistaken currency
-    changes both.
-    """
-    as_one = pl.all_horizontal(
-        *((pl.col("os") == name).any() for name in ("windows", "linux")),
-        pl.len() >= compare.COMMON_ROWS,
-        pl.len() > compare.LICENSE_SHARE * pl.col("total").first(),
-        _spread(MOVE, 0.05) < compare.COMMON_SPREAD / 4,
-    )
-    is_cut = MOVE.exp().is_between(*compare.LICENSE_CUT, closed="none")
-    is_far = (_SIZE > compare.COMMON_SPREAD) & ~is_cut
-    text = pl.format("{}: all systems and options moved by {}", "family", times())
-    families = with_total(moved, totals.filter(moving=False), ["family"])
-    return refuse(families, "license", as_one.over("family") & is_far, text)
-
-
 def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Compare a fixed price with that of last week, month and quarter.
+    """Compare a fixed price with those of a week, a month and a quarter ago.
 
-    What was held for that before is held until it is back, or accepted.
+    What was held for it stays held until it is back or accepted.
     """
     is_known = is_among("price_id", releases.held.filter(reason="creep")["row"])
     yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
@@ -232,13 +213,11 @@ GROUPS = (
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse what changed with rows that are refused.
+    """Refuse what changed together with refused rows, because no mistake breaks a limit everywhere.
 
-    A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
-    is a small move of a machine that has little of it. So two kinds of rows are refused as well:
-    the rest of a group of which more than half is refused, and prices that moved by the same factor
+    That is the rest of a group of which most is refused, and prices that moved by the same factor
     as a refused fixed price of their machine, if most prices that moved by it are of such machines.
-    A price that is refused for its order says nothing of its factor: spot prices lag behind a cut.
+    A price refused for its order does not count there: spot prices lag behind a cut.
     """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))
     if lasting.is_empty():
@@ -282,19 +261,18 @@ LOST_GROUPS = (
     (True, ("purchase_option",), _OF_MARKET),
     (True, ("region", "purchase_option"), _OF_MARKET),
 )  # fmt: skip
-"""Groups of prices: whether they move by the hour, what they have in common, what is too much."""
+"""Groups of prices: whether they move by the hour, what they share, and when too many are gone."""
 
 LABELS = ("currency", "os", "software", "license_model", "tenancy", "purchase_option",
           "term_months", "payment_option")  # fmt: skip
 
-TEXT = r'"[^"\\]+"'
-"""A text in JSON without escaped characters, which no vendor's id has."""
+TEXT = r'"[^"\\]+"'  # in JSON; no vendor's id has escaped characters
 
 
 def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Return price_id, reason and reference of lost and added prices that are refused.
+    """Judge lost and added prices: frames with the columns of REFUSED.
 
-    Prices that are gone for a word that is new are refused only if they are most of the provider's.
+    Prices lost to a new word are refused only if they are most of the provider's.
     """
     described = rows.with_columns(pl.col("accelerator").fill_null(""), all=pl.lit("all prices"))
     has_price = pl.col("price").is_not_null()
@@ -314,7 +292,7 @@ def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Refuse prices that are gone and came again with another label."""
+    """Refuse lost prices that came again with another label."""
     gone = gone.filter(is_among("old_price", added["price"]))
     for label in LABELS if gone.height else ():
         on = [name for name in PRICE_KEY if name not in ("provider", label)]
@@ -328,10 +306,7 @@ def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame
 
 
 def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
-    """Select the prices that are gone because the vendor's line is refused for a new word.
-
-    A refused row names the line by an id that the old price or one of its parts has.
-    """
+    """Select the prices whose id, or that of a part, is on a line refused for a new word."""
     words = releases.new.table("quarantine").filter(pl.col("word").is_not_null())
     texts = pl.col("row").str.extract_all(TEXT).list.eval(pl.element().str.strip_chars('"'))
     ids = words.select(id=texts).explode("id", empty_as_null=False).unique().collect()["id"]
@@ -343,10 +318,10 @@ def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse what a group lost, where it is more than chance takes, and what is still offered.
+    """Refuse prices of machines still offered, of too many retired types, and of groups.
 
-    The prices of types that left every list are genuinely gone, but not of many types. A price is
-    closed if its machine has no price left in its region.
+    A type is retired if it left every list. A price is closed if its machine has none left in the
+    region.
     """
     here = ["region", "instance_type"]
     new, old = releases.new, releases.old
@@ -388,7 +363,7 @@ def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterat
 
 
 def _added(added: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Refuse many new prices where region, family, system, option, term and currency are old."""
+    """Refuse many new prices where region, family, system, option, term and currency are known."""
     fixed = added.filter(~pl.col("moving"))
     totals = releases.totals.filter(moving=False)
     families = releases.machine_totals.filter(moving=False)["family"]
