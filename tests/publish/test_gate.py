@@ -321,6 +321,46 @@ def test_a_price_whose_machine_was_published_meanwhile_is_released(third_day, re
     assert found == reasons
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_composed_price_is_released_although_its_part_was_published_before(listed):
+    """The SKU is published on the first day, so that the parts published disagree with its move."""
+    regions = ("us-east-1", "us-west-2", "eu-west-1", "eu-west-2")
+
+    def tables(day, cost):
+        seen = {"observed_at": AT + timedelta(days=day)}
+        places = [
+            {"region": name, "sku_id": f"ram-{name}", **seen, "hourly": cost if not n else "1"}
+            for n, name in enumerate(regions)
+        ]
+        shown = prices(*({**place, "basis": "composed"} for place in places))
+        parts = [
+            {"component": "ram", "quantity": 1, "unit": "gib"}
+            | names
+            | {"unit_price": place["hourly"]}
+            for names, place in zip(
+                shown.select("price_id", "region", "sku_id", "instance_type").to_dicts(),
+                places,
+                strict=True,
+            )
+        ]
+        sku = {"component": "ram", "unit": "gib", "per": "hour", "currency": "USD"}
+        skus = [{**sku, **place, "price": place["hourly"]} for place in places]
+        return {
+            "prices": shown,
+            "price_components": rows("price_components", *parts),
+            "component_prices": rows("component_prices", *skus if listed else ()),
+        }
+
+    shown, held, found = tables(0, "1"), None, []
+    for day in (1, 2, 3):
+        new = tables(day, "0.75")
+        judgement = gate.judge(candidate(new), candidate(shown), held_before=held)
+        held, shown = judgement.held, {name: judgement.published(name) for name in new}
+        found.append(held["reason"].to_list())
+    assert found == [["alone"], ["alone"], []]
+    assert shown["price_components"]["unit_price"].min() == Decimal("0.75")
+
+
 def test_a_machine_of_which_the_license_stays_is_cut_everywhere():
     factors = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
     before, after = dict.fromkeys(factors, "1"), factors

@@ -102,7 +102,7 @@ def skus(found: pl.DataFrame, releases: Releases) -> pl.Series:
 
 
 def found(releases: Releases) -> pl.DataFrame:
-    """Return what is refused in all tables but prices: columns of FOUND."""
+    """Return what is refused in tables other than prices: columns of FOUND."""
     parts = [pl.DataFrame(schema=FOUND), *_parts_lost(releases), *_new(releases)]
     for table in ("zones", *COLUMNS):
         parts += _of(table, releases)
@@ -236,11 +236,12 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
-    if rule == SAME or (many and rule in (COMMON, MARKET)):
-        reason = pl.when(~is_filled | many).then(facts)
-    elif is_date:
+    if is_date:  # a vendor may postpone many
         seen = releases.new.seen or releases.now
-        reason = pl.when(new < seen.date() - compare.PAST).then(facts)
+        is_wrong = (new < seen.date() - compare.PAST) | ((new < old).any() & many)
+        reason = pl.when(is_wrong).then(facts).when(many).then(pl.lit("fact"))
+    elif rule == SAME or (many and rule in (COMMON, MARKET)):
+        reason = pl.when(~is_filled | many).then(facts)
     elif isinstance(rule, Band):
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
         is_unit = pl.any_horizontal(

@@ -43,7 +43,8 @@ PUBLISHED = (
 
 # 91 % of 289 are inside; the others are held only if they moved
 CLOUDS = Spread("device", _PRICE / pl.col("devices"), ("accelerator",), "provider", (0.6, 1.6),
-                _JUDGED & ~pl.col("moving") & (pl.col("currency") == "USD"))  # fmt: skip
+                (_OLD | _NEW["accelerator"]) & ~pl.col("moving") & (pl.col("currency") == "USD")
+                )  # fmt: skip
 
 
 def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
