@@ -1,6 +1,5 @@
 """The gate: what is held of a provider, and what stops it (known wrong number R1)."""
 
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -41,19 +40,12 @@ def test_unchanged_tables_pass():
 
 
 @pytest.mark.parametrize(("unit_price", "outcome"), [("0.05", "pass"), ("0.06", "held")])
-def test_the_files_published_last_are_judged_as_any_others(unit_price, outcome):
-    """Where nothing changed, parts that do not make their price are found all the same."""
+def test_the_parts_of_an_unchanged_price_are_judged(unit_price, outcome):
     names = ("price_id", "provider", "region", "instance_type")
     part = OLD["prices"].select(names).row(0, named=True)
     part |= {"component": "core", "quantity": 2, "unit_price": Decimal(unit_price)}
     tables = {**OLD, "price_components": rows("price_components", part)}
-    plain = candidate(tables)
-    named = replace(plain, files=frozenset({("prices/aws/us-east-1.parquet", "0" * 64)}))
-    results = [
-        gate.judge(new, old, now=AT).results for new, old in ((plain, plain), (named, named))
-    ]
-    assert results[0] == results[1]
-    assert {r.check: r.outcome for r in results[1]}["parts"] == outcome
+    assert outcomes(tables, tables)["parts"] == outcome
 
 
 def offered(frame):
@@ -186,7 +178,7 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     assert judged(unchanged=places).is_empty()
     assert judged(repeated=("us-1", "us-3")).equals(whole)
     assert judged(repeated=places).equals(whole)
-    ((_, new, _, _),) = candidates.batches(*sides(repeated=places))
+    ((_, new, _),) = candidates.batches(*sides(repeated=places))
     read = new.table("prices").filter(purchase_option="on_demand").collect()
     assert read["region"].unique().to_list() == ["us-2"]
     assert read.height < 10  # m7.large, and what is in the same group by chance
@@ -327,6 +319,46 @@ def test_a_price_whose_machine_was_published_meanwhile_is_released(third_day, re
         assert held.height in (0, 3)
         found.append(held["reason"].unique().item() if held.height else None)
     assert found == reasons
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_composed_price_is_released_although_its_part_was_published_before(listed):
+    """The SKU is published on the first day, so that the parts published disagree with its move."""
+    regions = ("us-east-1", "us-west-2", "eu-west-1", "eu-west-2")
+
+    def tables(day, cost):
+        seen = {"observed_at": AT + timedelta(days=day)}
+        places = [
+            {"region": name, "sku_id": f"ram-{name}", **seen, "hourly": cost if not n else "1"}
+            for n, name in enumerate(regions)
+        ]
+        shown = prices(*({**place, "basis": "composed"} for place in places))
+        parts = [
+            {"component": "ram", "quantity": 1, "unit": "gib"}
+            | names
+            | {"unit_price": place["hourly"]}
+            for names, place in zip(
+                shown.select("price_id", "region", "sku_id", "instance_type").to_dicts(),
+                places,
+                strict=True,
+            )
+        ]
+        sku = {"component": "ram", "unit": "gib", "per": "hour", "currency": "USD"}
+        skus = [{**sku, **place, "price": place["hourly"]} for place in places]
+        return {
+            "prices": shown,
+            "price_components": rows("price_components", *parts),
+            "component_prices": rows("component_prices", *skus if listed else ()),
+        }
+
+    shown, held, found = tables(0, "1"), None, []
+    for day in (1, 2, 3):
+        new = tables(day, "0.75")
+        judgement = gate.judge(candidate(new), candidate(shown), held_before=held)
+        held, shown = judgement.held, {name: judgement.published(name) for name in new}
+        found.append(held["reason"].to_list())
+    assert found == [["alone"], ["alone"], []]
+    assert shown["price_components"]["unit_price"].min() == Decimal("0.75")
 
 
 def test_a_machine_of_which_the_license_stays_is_cut_everywhere():

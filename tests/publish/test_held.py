@@ -81,17 +81,17 @@ def test_a_wrong_type_is_held_and_the_rest_is_published(begun, tmp_path):
     assert rates(begun, "m5.xlarge") == [("0.19", [])] * 3
     assert published.held_back == {}
     (result,) = published.held
-    assert (result.check, result.value, result.accept) == ("factor", 3, "aws:m5.large")
+    assert (result.check, result.value, result.accept) == ("leap", 3, "aws:m5.large")
     rows = held(begun)
     assert rows["part"].unique().to_list() == ["m5.large"]
     assert rows["region"].to_list() != []
     columns = ("published_value", "new_value", "reason", "since", "times_seen")
     assert set(rows.select(columns).iter_rows()) == {
-        ("0.100000 USD", "0.010000 USD", "factor", START + timedelta(days=1), 1)
+        ("0.100000 USD", "0.010000 USD", "leap", START + timedelta(days=1), 1)
     }
     entry = json.loads((tmp_path / "status.json").read_text())["providers"]["aws"]
     assert (entry["outcome"], entry["held"]) == ("published", 3)
-    assert entry["reason"].startswith("held, factor: 3 rows, m5.large: ")
+    assert entry["reason"].startswith("held, leap: 3 rows, m5.large: ")
     notes = (tmp_path / f"releases/{published.version}/notes.md").read_text()
     assert "Publish it with --accept aws:m5.large." in notes
 
@@ -102,7 +102,7 @@ def test_an_accepted_part_is_published(begun):
     assert rates(begun, "m5.large") == [("0.01", [])] * 3
     assert held(begun).is_empty()
     told = {(r.check, r.outcome) for r in published.results if r.outcome != "pass"}
-    assert told == {("factor", "accepted"), ("accept", "warn")}
+    assert told == {("leap", "accepted"), ("accept", "warn")}
 
 
 def test_a_new_row_stays_out(begun):
@@ -202,7 +202,7 @@ def test_only_the_files_with_held_rows_are_written_again(store):
     assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
     assert rates(store, "m5.xlarge") == [("0.2", ["held_back"]), ("0.21", []), ("0.21", [])]
     assert {r.check: (r.value, r.accept) for r in published.held} == {
-        "factor": (2, "aws:m5.large"),
+        "leap": (2, "aws:m5.large"),
         "closed": (4, "aws:m5"),
     }
     data = hwprices.open(store.path)

@@ -130,7 +130,7 @@ def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
     ("count", "price", "check"),
     [
         (100, "0.1", "retired"),  # two thirds of the types have left every list of the provider
-        (300, "100", "factor"),  # a thousand times as much
+        (300, "100", "leap"),  # a thousand times as much
     ],
 )
 def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count, price, check):

@@ -335,7 +335,6 @@ def _candidate(store: Store, source: ProviderSource) -> gate.Candidate:
         prices,
         observed_at=max((file.seen[1] for file in prices if file.seen), default=None),
         pages=frozenset(page for unit in source.inputs.units for page in unit.pages),
-        files=frozenset((file.key, file.sha256) for file in source.files),
     )
 
 

@@ -1,10 +1,6 @@
-"""The gate: hold what is implausible of a provider's new tables, and publish the rest.
+"""The gate: hold back implausible rows of a provider's new tables and publish the rest.
 
-Every price and figure that came, changed or went is compared with what should be near it (its
-references). What breaks a limit is held: the value published last stays, a row that is new stays
-out, and the table held lists both. The whole provider keeps its last tables only if most of its
-prices are held. A person who has looked publishes a part by name: ``--accept aws:p5.48xlarge``.
-docs/gates.md lists references, limits and reasons.
+docs/gates.md explains what a value is compared with, and lists limits and reasons.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,17 +19,16 @@ from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.quarantine import Held
 from hwprices.storage.store import Store
-from hwprices.units import Timestamp
 
 __all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the gate decided about one provider.
+    """The decision about one provider.
 
-    ``held`` are rows of the table held. ``results`` has one for each reason, and for what was
-    accepted or released. If one of them is a stop, nothing of the candidate is published.
+    ``held`` are rows of the table held. ``results`` has one result for each reason, and for what is
+    accepted or released. If one of them is a stop, nothing of ``new`` is published.
     """
 
     new: Candidate
@@ -43,11 +38,11 @@ class Judgement:
 
     @cached_property
     def replacements(self) -> Mapping[str, Replacement]:
-        """The tables of which some published rows are not those of the candidate."""
+        """The tables that are published with some rows other than those of ``new``."""
         return held.replacements(self.old, self.held)
 
     def published(self, table: str) -> pl.DataFrame:
-        """Return the rows of a table that are published, if nothing is a stop."""
+        """Return the published rows of a table, if nothing is a stop."""
         rows = self.new.table(table).collect()
         return self.replacements[table].publish(rows) if table in self.replacements else rows
 
@@ -65,11 +60,16 @@ def judge(
 ) -> Judgement:
     """Judge one provider's new tables.
 
-    ``old`` is its tables in the last release, None for a first one; ``past`` its prices of about a
-    week, a month and a quarter ago, where there are any; ``held_before`` is held of the last
-    release.
-    ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
-    looked at and lets through. ``store`` has the landed pages, for tracing a sample of prices.
+    Args:
+        new: The tables collected.
+        old: The tables of the last release; None for a first one.
+        accepted: Parts that a person lets through: ``aws:p5.48xlarge``, ``aws:us-east-1``,
+            ``aws:*``.
+        past: Prices of about a week, a month and a quarter ago, as far as they exist.
+        held_before: The table held of the last release.
+        peers: The result of ``per_accelerator`` for all clouds.
+        now: The time of the run.
+        store: Has the landed pages. Without it no prices are traced.
     """
     provider, is_first = new.provider, old is None or old.origin != new.origin
     names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
@@ -85,7 +85,7 @@ def judge(
         text = "the published figures are live; the sample would replace them: use another --root"
         let_through = {"sample_over_live", held.ALL} & set(names)
         return stop("sample_over_live", text, "accepted" if let_through else "stop")
-    # after a clock was set back, the pages of today are older than those published
+    # pages are also ahead of today after the clock was set back
     seen, before = new.seen, base.seen
     times = [time for time in (now, before) if time]
     is_older = seen and before and seen < min(times) - compare.CLOCK
@@ -129,19 +129,9 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
     return [r for r in results if r.outcome == "stop"]
 
 
-NO_SKUS = pl.Series(dtype=pl.String)  # of which a part was refused
-NOTHING = pl.DataFrame(schema={**facts.FOUND, "family": pl.String, "seen": Timestamp})
-
-
 def _found(releases: Releases) -> pl.DataFrame:
-    """List what breaks a limit. A first release has only itself to be compared with.
-
-    Where no file has changed, nothing is compared with the last release. The sums of parts are
-    checked all the same.
-    """
-    if releases.is_unchanged and machine_prices.refused(releases, NO_SKUS).is_empty():
-        return NOTHING
-    rows, refused = releases.differences(machine_prices.refused_in_a_region)
+    """List what breaks a limit: the columns of facts.FOUND, family and seen."""
+    rows, refused = releases.differences(machine_prices.refused_rows)
     found = []
     if not releases.is_first:
         cells = facts.found(releases)
@@ -155,6 +145,7 @@ def _found(releases: Releases) -> pl.DataFrame:
                 *moves.refused(releases, rows),
             ]
         )
+        refused = held.as_first_held(refused, rows, releases.held)
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
         refused = pl.concat([refused, machine_prices.made_of(refused, rows, releases)])
         unchanged = wrong.join(rows, on="price_id", how="anti").rename({"price_id": "row"})
@@ -176,27 +167,25 @@ def _is_implausible(rows: pl.DataFrame, releases: Releases) -> bool:
     New prices that stay out count only in a first release.
     """
     prices = rows.filter(table=PRICES)
+    if prices.is_empty():
+        return False
     lasting = prices.filter(pl.col("reason").is_in(compare.LASTING))
-    if releases.is_first:
-        most = compare.IMPLAUSIBLE * _priced(releases.new) if lasting.height else 0
-        return lasting.height > most
-    lasting = lasting.filter(pl.col("published_value").is_not_null())
+    if not releases.is_first:
+        lasting = lasting.filter(pl.col("published_value").is_not_null())
     gone = prices.filter(pl.col("new_value").is_null())
-    most = compare.IMPLAUSIBLE * _priced(releases.old) if prices.height else 0
-    is_gone = gone.height > most and _priced(releases.new) < most
-    return lasting.height > most or is_gone
+    most = compare.IMPLAUSIBLE * _priced(releases.new if releases.is_first else releases.old)
+    return lasting.height > most or (gone.height > most > _priced(releases.new))
 
 
 def _priced(side: Candidate) -> int:
     return int(side.priced.select(pl.len()).collect(engine="streaming").item())
 
 
-SHOWN = 3
-"""Parts that a message names."""
+SHOWN = 3  # parts that a message names
 
 
 def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckResult]:
-    """Describe rows of held, one result for each reason, with the parts that have most rows."""
+    """Describe held rows: one result for each reason, with the parts that have most rows."""
     results = []
     for reason in sorted(rows["reason"].unique(), key=compare.REASONS.index):
         own = rows.filter(reason=reason)

@@ -1,4 +1,4 @@
-"""What the gate looks at: a provider's tables, and the prices in which two releases differ."""
+"""The two releases of a provider that the gate compares, and the prices in which they differ."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,25 +20,19 @@ from hwprices.storage.manifests import Origin
 
 PRICES = "prices"
 
+# price rows in memory, in two batches at a time: 0.1 GB for each 100,000 of a first release
 BATCH_ROWS = 500_000
-"""Price rows of both releases that are compared at a time, half of them in each of two batches: a
-tenth of a gigabyte for each 100,000 of a first release. A region that has more is alone."""
-
+# share of a region's rows that move by the hour or are on demand: 34 % at Azure, 30 % at Google
 LEAST_READ = 1 / 3
-"""Share of a region's rows that are read whatever changed: those that move by the hour, and those
-on demand beside them. They are 34 % of Azure's rows and 30 % of Google's (``tools.fullsize``)."""
-
-MOST_GROUPS = TYPE_GROUPS // 4
-"""Where more groups of machine types changed, all prices are read: selecting them is slower."""
+MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster
 
 
 @dataclass(frozen=True)
 class PriceFile:
-    """One file of a provider's prices, and the number of its rows. ``region`` is that of all.
+    """One file of a provider's prices, with its number of rows and its region, unless it has all.
 
-    Files with the same ``content``, if any, differ in nothing but when and where they were seen;
-    ``fixed``, if any, are checksums of the prices that do not change by the hour.
-    ``seen`` are the first and the last time.
+    Files with the same ``content`` differ only in when and where they were seen. ``fixed`` are
+    checksums of the prices that do not change by the hour. ``seen`` are the first and last time.
     """
 
     rows: pl.LazyFrame
@@ -49,12 +43,12 @@ class PriceFile:
     fixed: str | None = None
 
     def is_older(self, old: "PriceFile") -> bool:
-        """Return whether its first row was seen before the last row of another file."""
+        """Return whether its first row was seen before the other's last row."""
         return bool(self.seen and old.seen and self.seen[0] < old.seen[1] - compare.CLOCK)
 
     @cached_property
     def regions(self) -> frozenset[str]:
-        """The regions of its rows. A file has those of one region or of all."""
+        """The regions of its rows."""
         if self.region is not None:
             return frozenset([self.region])
         return frozenset(self.rows.select(pl.col("region").unique()).collect()["region"])
@@ -64,10 +58,9 @@ class PriceFile:
 class Candidate:
     """A provider's tables by name, and where their figures come from (sample or live).
 
-    ``price_files`` are the files of its prices, where they may be read one after the other.
-    ``observed_at`` is when its last page was fetched; by default, when that of its prices was.
-    ``pages`` are the first DIGEST_CHARACTERS of the SHA-256 of the pages read; empty if not known.
-    ``files`` are keys and SHA-256 of the files of all tables; empty if not known.
+    ``price_files`` are the files of its prices, if they can be read one by one. ``observed_at`` is
+    when the last page was fetched, by default the last page with prices. ``pages`` are the first
+    DIGEST_CHARACTERS of the SHA-256 of the pages read; empty if unknown.
     """
 
     provider: str
@@ -76,7 +69,6 @@ class Candidate:
     price_files: Sequence[PriceFile] = ()
     observed_at: datetime | None = None
     pages: frozenset[str] = frozenset()
-    files: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
     def seen(self) -> datetime | None:
@@ -87,12 +79,12 @@ class Candidate:
         return times.item()  # type: ignore[no-any-return]
 
     def table(self, name: str) -> pl.LazyFrame:
-        """Return a table's rows; empty where the provider has none."""
+        """Return a table's rows; none if the provider does not have it."""
         return self.tables[name] if name in self.tables else frames.empty(TABLES[name]).lazy()
 
     @property
     def priced(self) -> pl.LazyFrame:
-        """Its prices that have an amount."""
+        """The prices that have an amount."""
         return self.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
 
     @cached_property
@@ -102,14 +94,12 @@ class Candidate:
         return types.collect(engine="streaming")
 
     def only(
-        self, regions: Collection[str], changed: Mapping[str | None, Sequence[int]] | None = None
+        self, regions: Collection[str], groups: Mapping[str | None, Sequence[int]]
     ) -> "Candidate":
-        """Return the same with the prices of some regions only.
+        """Keep the prices of some regions.
 
-        Regions in ``changed`` keep only the prices that change by the hour, and those of these
-        groups of machine types.
+        Of regions in ``groups``, keep those that change by the hour and these groups of types.
         """
-        groups = changed or {}
         own = pl.col("region").is_in(list(regions))
         rows: list[pl.LazyFrame] = []
         for file in self.price_files:
@@ -128,17 +118,15 @@ class Candidate:
 
 def batches(
     new: Candidate, old: Candidate, suspect: Collection[str] = ()
-) -> Iterator[tuple[int, Candidate, Candidate, Candidate]]:
+) -> Iterator[tuple[int, Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
 
-    No check joins prices of different regions, so each can be made piece by piece. Yields the
-    number of rows, the prices of both that may differ, and all prices of ``new`` in the same
-    regions. A region with the old rows is left out. Of one with checksums, the prices that change
-    by the hour are compared, and the machine types whose other prices differ. A ``suspect`` region
-    is compared in full.
+    Yields the number of rows and the prices of both that may differ. An unchanged region is left
+    out. Of one with checksums, yields the prices that change by the hour and the machine types
+    whose other prices differ. A ``suspect`` region is complete.
     """
     if not new.price_files:
-        yield 0, new, old, new
+        yield 0, new, old
         return
     by_region = {file.region: file for file in old.price_files if file.regions.isdisjoint(suspect)}
     unchanged, changed = set(), dict[str | None, Sequence[int]]()
@@ -160,21 +148,15 @@ def batches(
             rows = int(file.count * share) // len(file.regions or [""]) + 1
             counts.update(dict.fromkeys(file.regions, rows))
     for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
-        parts = new.only(regions, changed), old.only(regions, changed), new.only(regions)
-        yield sum(counts[region] for region in regions), *parts
+        count = sum(counts[region] for region in regions)
+        yield count, new.only(regions, changed), old.only(regions, changed)
 
 
 COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency",
             "price_reason")  # fmt: skip
-"""Columns of a price that are not in its key (but currency, in case the key is wrong)."""
-
-IDS = ("sku_id", "sku_price_id")
-"""Columns that a price has or has not; their values may change."""
-
+IDS = ("sku_id", "sku_price_id")  # a price may get another one, but not lose it
 DATES = ("effective_from", "observed_at")
-
 VALUES = (*COMPARED, *DATES, *IDS)
-
 PAGE = ("region", "source_url")
 SUSPECT = {"price_id": pl.String, "region": pl.String, "reference": pl.String}
 
@@ -182,7 +164,7 @@ _ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, *PAGE, "flags")
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
-    """List instance_type, family ("" if unknown) and the figures that prices are compared by."""
+    """List machine types with their family ("" if unknown) and figures."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     is_one_kind = pl.col("accelerators").list.len() == 1
     return candidate.table("instance_types").select(
@@ -195,18 +177,12 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
     )
 
 
-Judge = Callable[[pl.DataFrame, Candidate, "Releases"], pl.DataFrame]
-"""Returns what is refused of the rows of ``differences`` of some regions, whose candidate it is."""
-
-
 @dataclass(frozen=True)
 class Releases:
-    """What a provider is judged with: its tables now and before, and older price tables.
+    """What a provider is judged with: the arguments of ``gate.judge``.
 
-    ``past`` are its prices of about a week, a month and a quarter ago; ``held`` is the table of the
-    last release; ``now`` is when it is judged; ``untraced`` are the prices that their page does not
-    state. A provider's first release is compared with itself alone: vendors break most orders for
-    single types, and a range of which the rows are part says little.
+    ``untraced`` are the prices that their page does not state. A first release is compared only
+    with itself.
     """
 
     new: Candidate
@@ -218,15 +194,9 @@ class Releases:
     peers: pl.LazyFrame | None
     untraced: pl.DataFrame
 
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether all files are those published last, and no price of them is suspect or held."""
-        is_same = bool(self.new.files) and self.new.files == self.old.files
-        return is_same and self.untraced.is_empty() and self.held.is_empty()
-
     @cached_property
     def types(self) -> pl.DataFrame:
-        """The machines of both, as last published: the columns of ``machines``."""
+        """The machines of both releases, as last published: columns of ``machines``."""
         both = pl.concat([machines(self.old), machines(self.new)])
         return both.unique("instance_type", keep="first").collect()
 
@@ -236,20 +206,18 @@ class Releases:
 
     @cached_property
     def totals(self) -> pl.DataFrame:
-        """The old prices counted by what they have in common, for the share that moved or went.
+        """The old prices, counted.
 
-        Columns: region, os, PURCHASE, currency, moving, all (a constant, to group by) and total.
+        Columns: region, os, PURCHASE, currency, moving, all (a constant to group by) and total.
         """
         counts = self._counted("region", "os", *PURCHASE, "currency")
         return counts.with_columns(all=pl.lit("all prices"))
 
     @cached_property
     def machine_totals(self) -> pl.DataFrame:
-        """The old prices counted by machine.
+        """The old prices, counted by machine.
 
         Columns: region, instance_type, family, accelerator ("" if unknown), moving and total.
-
-        One table with the columns of both would have a row for every second price.
         """
         named = self.types.select("instance_type", "family", "accelerator")
         totals = self._counted("region", "instance_type").join(
@@ -259,10 +227,7 @@ class Releases:
 
     @cached_property
     def suspects(self) -> pl.DataFrame:
-        """The prices whose page was only that of other regions, or does not state them.
-
-        Columns: price_id, region and reference.
-        """
+        """Prices whose page was another region's or does not state them: columns of SUSPECT."""
         new, old = (
             side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
             for side in (self.new, self.old)
@@ -277,21 +242,19 @@ class Releases:
         named = known.select("price_id", "region", reference=text).collect()
         return pl.concat([named, self.untraced])
 
-    def differences(self, judge: Judge) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Find the prices that came, went or changed, and those that ``judge`` refuses.
+    def differences(
+        self, judge: Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Find the prices that came, went or changed, and what ``judge`` refuses of them.
 
-        The first frame has one row for each, with the columns of _ROW, as they are now or were
-        before; ``old_`` and the names of VALUES; is_new and is_old (the release has the row); price
-        and old_price (floats, null if unknown); moving; and the columns of ``machines``. A start
-        date that is later than before makes no difference. The second frame is what ``judge``
-        returns for the rows of a region and the tables of which they are.
+        The first frame has _ROW as it is now, or was before; VALUES with ``old_``; is_new and
+        is_old (the release has the row); price and old_price (floats, null if unknown); move (the
+        logarithm of their ratio); moving; and ``machines``. A later start is not a difference.
         """
 
-        def work(piece: tuple[int, Candidate, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
-            _, new, old, all_new = piece
-            rows = self._differences(new, old)
-            # a spot price is judged beside fixed prices, which ``new`` lacks of unchanged machines
-            refused = judge(rows, all_new if rows["moving"].any() else new, self)
+        def work(piece: tuple[int, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
+            rows = self._differences(*piece[1:])
+            refused = judge(rows, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
             return rows, refused
@@ -314,7 +277,7 @@ class Releases:
         return rows.with_columns(move=move, moving=is_moving())
 
     def _ids(self, new: Candidate, old: Candidate) -> pl.Series:
-        """Return the hashes of the ids of prices that came, went, changed or are suspect."""
+        """Return hashes of the ids of prices that came, went, changed or are suspect."""
         before, now = (_digests(side) for side in (old, new))
         is_kept, is_known = (
             one["id"].is_in(other["id"].implode()) for one, other in ((before, now), (now, before))
@@ -331,9 +294,9 @@ class Releases:
 
 
 def _digests(candidate: Candidate) -> pl.DataFrame:
-    """Return a number for each price that changes with COMPARED, its dates, and which IDS it has.
+    """Return a hash of COMPARED, DATES and which IDS each price has.
 
-    Numbers take a fifth of the memory of the columns, and can be compared in half the time.
+    It takes a fifth of the memory of the columns and half the time to compare.
     """
     sku, sku_price = (pl.col(name).is_not_null().cast(pl.UInt8) for name in IDS)
     id_hash = pl.col("price_id").hash().alias("id")
@@ -342,7 +305,7 @@ def _digests(candidate: Candidate) -> pl.DataFrame:
 
 
 def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
-    """Return whether a date lies before the one published, or a start too far ahead of now."""
+    """Return whether a date is before the published one, or a start too far ahead."""
     start, seen = (pl.col(f"{new}{name}") for name in DATES)
     return pl.any_horizontal(
         start < pl.col(f"{old}effective_from"),
@@ -352,13 +315,12 @@ def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
 
 
 def _rows(candidate: Candidate, ids: pl.Series) -> pl.DataFrame:
-    """Read the prices whose ids have these hashes: columns _ROW."""
     rows = candidate.table(PRICES).select(_ROW)
     return rows.filter(pl.col("price_id").hash().is_in(ids.implode())).collect()
 
 
 def _side_by_side(then: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
-    """Join the rows of two releases; what identifies a price is the newer's, else the older's."""
+    """Join the rows of two releases. The key of a price is the newer's, else the older's."""
     then = then.rename({name: f"old_{name}" for name in _ROW if name != "price_id"})
     both = now.with_columns(is_new=pl.lit(True)).join(
         then.with_columns(is_old=pl.lit(True)), on="price_id", how="full", coalesce=True

@@ -1,13 +1,12 @@
-"""The limits of the gate, every reason for holding a row, and how rows are judged by them.
+"""The limits of the gate, the reasons for holding a row, and helpers to compare rows.
 
 "Sample" is the release of the recordings: 52,000 prices of twenty clouds. "Cases" are those of
-tests/publish/gate_cases. A limit without a figure is a definition, or an estimate that says so.
-The tables of rules beside the code (``levels``, ``facts``) have the limits that only they use.
+tests/publish/gate_cases. A limit without a figure is a definition; an estimate says so.
+``levels`` and ``facts`` have tables of limits that only they use.
 
-Prices are floats here: they are compared, and never published.
+Prices are floats here: the gate compares them and never publishes them.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,11 +17,6 @@ import polars as pl
 
 # -- a price and its own past ------------------------------------------------------------------
 
-# what a mistaken unit multiplies or divides by: cents, months, days, hours, bytes; of figures also
-# bits, GB and GiB
-FACTORS: tuple[float, ...] = (10, 12, 24, 60, 100, 720, 730, 744, 1000, 1024, 3600, 8760, 10_000)
-FIGURE_FACTORS = (*FACTORS, 8, 1.024, 1.048576, 1.073741824)
-FACTOR_TOLERANCE = 0.002  # a logarithm: vendors round (an estimate); 720 and 730 are 0.014 apart
 # A larger move is released when it has been seen three times, a leap waits for a person. The
 # largest cut of a list price on record is AWS's of P5 in June 2025, to 0.56:
 # https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
@@ -54,9 +48,6 @@ RATES = {"EUR": 0.887, "GBP": 0.759, "CHF": 0.831, "CAD": 1.40, "AUD": 1.55, "JP
          "CNY": 7.19, "INR": 87.2, "KRW": 1422.0, "BRL": 5.59, "SEK": 9.82, "NOK": 10.4,
          "DKK": 6.62, "NZD": 1.72}  # fmt: skip
 RATE_RANGE = (0.7, 1.5)  # of RATES: vendors fix theirs for months, some add taxes (an estimate)
-# So much of a family moves by one factor, Windows and Linux alike, only if its currency does. P5's
-# cut is in the range; the currencies of the sample (EUR 0.89, CNY 7.2) and their inverse are not.
-LICENSE_CUT, LICENSE_SHARE = (0.5, 0.72), 0.9
 # a composed price to the sum of its parts (ten decimals are kept); a part's rate to what others pay
 # for the SKU (an estimate of how vendors round)
 PARTS_TOLERANCE, RATE_TOLERANCE = 1e-5, 0.001
@@ -65,12 +56,12 @@ LEAST_SIBLINGS = 2  # fewer others are not a range
 
 # -- what moves together -----------------------------------------------------------------------
 
-# A price whose siblings in other regions stay moves by less; by still less while the rest of its
-# machine stays. Families move by up to a tenth on the hundred ordinary days.
-ALONE, APART = 1.2, 1.1
-NEAR = (0.1, 0.3)  # moves, or that share of one, that differ by less are the same way: estimates
+# A price moves by less while the type stays in other regions. Families move by up to a tenth on the
+# hundred ordinary days.
+ALONE = 1.12
+NEAR = 0.1  # moves of a type in several regions differ by less: an estimate
 SIBLINGS_SHARE = 0.5  # a majority
-COPIES = 3  # prices of a family that come to equal others: the cases copy 12 to 2,639
+COPIES = 2  # prices that come to equal others: the cases copy 3 to 2,639
 # Of the prices of a region, system, option, currency or provider, and so many at least, move
 # together only by mistake: vendors change families. The largest is 7 % of a region at AWS, 13 % at
 # Oracle; the cases move 32 % to all of it.
@@ -94,17 +85,17 @@ ADDED = 0.2  # of the old prices, where nothing else is new: an estimate
 RETIRED, LEAST_RETIRED = 0.02, 2  # share and number of types in a day: 28 of AWS's 1,425
 # a larger part is not taken by new words; if more is held for good, the provider is stopped
 REWORDED, IMPLAUSIBLE = 0.5, 0.5
+# GB for GiB, and one step of the three for the others: larger factors are leaps
+BINARY_UNITS, BINARY_TOLERANCE = (1.024, 1.048576, 1.073741824), 0.002
 FACTS_CHANGED, FACTS_LEAST = 0.05, 3  # more of a column is not corrected in a day: an estimate
 PAST = timedelta(days=366)  # vendors announce retirements: a date named first is not further back
+LOST_ROWS, TOTAL = pl.col("lost"), pl.col("total")
 RELEASED_AFTER, RELEASED_HOURS = 3, 24  # collections and hours in which a row comes again unchanged
 
 
-def too_many() -> pl.Expr:
-    """Return whether of ``total`` rows a larger share than GROUP_LOST allows is ``lost``."""
-    allowed = pl.lit(1.0)
-    for rows, share in reversed(GROUP_LOST):
-        allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)
-    return pl.col("lost") / pl.col("total") > allowed
+def too_many(lost: pl.Expr = LOST_ROWS, total: pl.Expr = TOTAL) -> pl.Expr:
+    """Return whether more is lost of so many rows than GROUP_LOST allows."""
+    return pl.any_horizontal((total >= rows) & (lost / total > share) for rows, share in GROUP_LOST)
 
 
 def most(is_held: pl.Expr, by: str | tuple[str, ...]) -> pl.Expr:
@@ -113,8 +104,8 @@ def most(is_held: pl.Expr, by: str | tuple[str, ...]) -> pl.Expr:
 
 
 LASTING = (
-    *("unit", "sum", "parts", "factor", "older", "basis", "page", "order", "copied", "leap"),
-    *("series", "device", "twin", "regions", "on_demand", "common", "mixed", "license", "apart"),
+    *("unit", "sum", "parts", "leap", "older", "basis", "page", "order", "copied"),
+    *("series", "device", "twin", "regions", "on_demand", "common", "mixed", "apart"),
     *("creep", "emptied", "market", "reworded", "offered", "lost", "facts", "family", "beside"),
 )
 """Reasons that only a mistake of ours explains: such a row stays held until it changes or is
@@ -188,12 +179,6 @@ def shown(side: str = "") -> pl.Expr:
     """Write a price as the table held has it: 0.5 USD."""
     amount = pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000")
     return pl.concat_str(amount, pl.lit(" "), f"{side}currency")
-
-
-def is_factor(ratio: pl.Expr, factors: tuple[float, ...] = FACTORS) -> pl.Expr:
-    """Return whether a ratio is one that a mistaken unit makes."""
-    size, near = ratio.log().abs(), FACTOR_TOLERANCE
-    return pl.any_horizontal((size - math.log(factor)).abs() < near for factor in factors)
 
 
 def is_leap(ratio: pl.Expr) -> pl.Expr:

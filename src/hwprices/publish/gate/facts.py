@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import log
 
 import polars as pl
 
@@ -17,12 +18,11 @@ SAME, COMMON, MARKET = "same", "common", "market"
 
 @dataclass(frozen=True)
 class Band:
-    """How far a figure may move, how many of a column may change, and the factors of a mistake."""
+    """How far a figure may move, and the share of a column that may change."""
 
     least: float
     most: float
     share: float = compare.FACTS_CHANGED
-    factors: tuple[float, ...] = compare.FIGURE_FACTORS
 
 
 COLUMNS: Mapping[str, Mapping[str, str | Band]] = {
@@ -41,35 +41,27 @@ COLUMNS: Mapping[str, Mapping[str, str | Band]] = {
     },
     "component_prices": {
         **dict.fromkeys(("unit", "per", "currency"), SAME),
-        # Google changes most spot prices once a month, many by 5 %, as if MB were read as MiB
+        # Google changes most spot prices once a month
         **dict.fromkeys(("hourly", "price"), Band(compare.SHARED_CUT, compare.SHARED_RISE,
-                                                  compare.COMMON_SHARE, compare.FACTORS)),
+                                                  compare.COMMON_SHARE)),
     },
     "availability": dict.fromkeys(("offered", "restricted"), COMMON),
     "spot_advice": {"saving_percent": MARKET},
 }  # fmt: skip
-"""How columns are judged: a vendor does not change them (SAME), or not many of their values on one
-day (COMMON), or not many by a leap (MARKET), or every change beyond a Band is held until it has
-been seen three times."""
-
-TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "component_prices",
-                 "spot_advice")  # fmt: skip
+"""How a column is judged. A vendor does not change it (SAME), does not change many values in a day
+(COMMON), or not many by a leap (MARKET); or a change beyond a Band waits for three collections."""
 
 FOUND = dict.fromkeys(("row", "field", "region", "instance_type", "published_value", "new_value",
                        "reason", "reference", "table"), pl.String)  # fmt: skip
 
-# 99.9 % of 3,714, 91 % of 216 and all of 221 are inside; Azure sells sizes with a quarter of the
-# vCPUs
-FAMILY = (
-    Spread("family", pl.col("memory_gib") / pl.col("vcpus"), ("family",), "instance_type",
-           (0.5, 4.1), least=1),
-    Spread("family", pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), ("family",),
-           "instance_type", (0.6, 1.7), least=1),
-    Spread("family", pl.col("accelerator_memory_gib") / pl.col("devices"), ("accelerator",),
-           "instance_type", (0.9, 1.1), least=1),
-)  # fmt: skip
-"""What the figures of a new machine type are compared with."""
-
+_FIGURES = (
+    # 99.9 % of 3,714, 91 % of 216 and all of 221 are inside; Azure sells types with fewer vCPUs
+    (pl.col("memory_gib") / pl.col("vcpus"), "family", (0.5, 4.1)),
+    (pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), "family", (0.6, 1.7)),
+    (pl.col("accelerator_memory_gib") / pl.col("devices"), "accelerator", (0.9, 1.1)),
+)
+TYPES = [Spread("family", figure, (group,), "instance_type", band, least=1)
+         for figure, group, band in _FIGURES]  # fmt: skip
 # as plain prices between regions
 SKUS = Spread("family", pl.col("hourly").cast(pl.Float64),
               ("series", "component", "purchase_option", "term_months", "currency", "unit"),
@@ -77,7 +69,7 @@ SKUS = Spread("family", pl.col("hourly").cast(pl.Float64),
 
 
 def row_of(table: str) -> pl.Expr:
-    """Write the key of a row, without the provider, as one text."""
+    """Write the key of a row without the provider."""
     names = (name for name in key(TABLES[table]) if name != "provider")
     return pl.concat_str((pl.col(n).cast(pl.String).fill_null("") for n in names), separator=" ")
 
@@ -90,10 +82,7 @@ def cells(
     field: str = "*",
     **values: pl.Expr | str | None,
 ) -> pl.DataFrame:
-    """List values of rows that are held, with columns of FOUND.
-
-    By default it is a row that was published and is gone. Without a reason nothing is held.
-    """
+    """List held values: columns of FOUND. By default, rows that were published and are gone."""
     texts = {"published_value": "listed", "new_value": None, **values}
     words = {"reason": reason, "reference": reference, **texts}
     return rows.select(
@@ -105,7 +94,7 @@ def cells(
 
 
 def skus(found: pl.DataFrame, releases: Releases) -> pl.Series:
-    """Return the SKUs whose price is held for good."""
+    """Return the SKUs whose price is refused for good."""
     table = "component_prices"
     wrong = found.filter(pl.col("reason").is_in(compare.LASTING), table=table)
     rows = releases.new.table(table).filter(row_of(table).is_in(wrong["row"].implode()))
@@ -113,9 +102,9 @@ def skus(found: pl.DataFrame, releases: Releases) -> pl.Series:
 
 
 def found(releases: Releases) -> pl.DataFrame:
-    """Return the values of all tables but prices that are held: FOUND."""
+    """Return what is refused in tables other than prices: columns of FOUND."""
     parts = [pl.DataFrame(schema=FOUND), *_parts_lost(releases), *_new(releases)]
-    for table in TABLES_JUDGED:
+    for table in ("zones", *COLUMNS):
         parts += _of(table, releases)
     return pl.concat(parts, how="diagonal")
 
@@ -144,14 +133,14 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
 
 
 def _comparable(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Read a table but for when it was seen; lists become texts, which can be compared."""
+    """Read the columns to compare. Lists become texts."""
     lists = {name: dtype for name, dtype in rows.collect_schema().items() if dtype == pl.List}
     written = (pl.col(name).list.eval(_text(dtype)).list.join("+") for name, dtype in lists.items())
     return rows.select(pl.exclude(OBSERVED)).with_columns(*written).collect()
 
 
 def _text(dtype: pl.DataType) -> pl.Expr:
-    """Write one element of a list; of accelerators what identifies a device, and how many."""
+    """Write one element of a list: a text, or an accelerator."""
     if dtype == pl.List(pl.String):
         return pl.element()
     fields = (pl.element().struct.field(name) for name in ("accelerator_id", "count"))
@@ -161,10 +150,7 @@ def _text(dtype: pl.DataType) -> pl.Expr:
 def _rows_lost(
     table: str, releases: Releases, old: pl.DataFrame, gone: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
-    """Refuse that a table, or its rows of a region, are gone in numbers.
-
-    Rows of machine types that have no price left went with the type.
-    """
+    """Refuse to lose many rows of a table or region, except those of retired types."""
     before, now = releases.old.priced_types, releases.new.priced_types
     if table == "instance_types":
         priced = gone.join(now, on="instance_type", how="semi")
@@ -188,7 +174,7 @@ def _rows_lost(
 
 
 def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse that composed prices lose their parts in numbers."""
+    """Refuse to lose the parts of many composed prices."""
     table = "price_components"
     old, new = (side.table(table).select("price_id") for side in (releases.old, releases.new))
     total, now = (side.select(pl.len()).collect().item() for side in (old, new))
@@ -204,13 +190,13 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
 def _new(releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse new machine types and SKUs whose figures are out of the range of their siblings.
 
-    In a new region, the other SKUs are refused too if most are.
+    If most rows of a new region are refused, or most new types, all are.
     """
-    for table, rules in (("instance_types", FAMILY), ("component_prices", (SKUS,))):
+    for table, rules in (("instance_types", TYPES), ("component_prices", [SKUS])):
         is_machine = table == "instance_types"
         new, old = (
-            (machines(side) if is_machine else side.table(table).with_columns(row=row_of(table)))
-            .with_columns(price_id="instance_type" if is_machine else "row")
+            (machines(side) if is_machine else side.table(table))
+            .with_columns(price_id="instance_type" if is_machine else row_of(table))
             .collect()
             for side in (releases.new, releases.old)
         )
@@ -220,21 +206,20 @@ def _new(releases: Releases) -> Iterator[pl.DataFrame]:
         added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
         refused = pl.concat(rule.refused(added, old) for rule in rules)
         is_wrong = compare.is_among("price_id", refused["price_id"])
-        if is_machine:
-            others = compare.most(is_wrong, "is_old")
-        else:
-            others = compare.most(is_wrong, "region") & ~compare.is_among("region", old["region"])
+        others = compare.most(is_wrong, "is_old" if is_machine else "region")
+        if not is_machine:
+            others &= ~compare.is_among("region", old["region"])
         text = "most rows that are new with it are held"
         refused = pl.concat([refused, compare.refuse(added, "family", others & ~is_wrong, text)])
         rows = refused.rename({"price_id": "row"})
         if is_machine:
             rows = rows.with_columns(instance_type="row")
-        reason, reference = pl.col("reason"), pl.col("reference")
-        yield cells(table, rows, reason, reference, published_value=None, new_value="new")
+        reference = pl.col("reference")
+        yield cells(table, rows, "family", reference, published_value=None, new_value="new")
 
 
 def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Return the values of a column that changed, with the reason for which they are refused."""
+    """Return the values of a column that changed, each with a reason if it is refused."""
     old, new = pl.col(name), pl.col(f"{name}_new")
     is_date = both.schema[name] == pl.Date
     if is_date:  # a type without a date goes on
@@ -243,8 +228,7 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     is_gone, is_filled = new.is_null(), old.is_null()
     had = both[name].count()
     lost, changed = differs.select(is_gone.sum(), changed=(~is_gone & ~is_filled).sum()).row(0)
-    counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
-    is_emptied = counts.select(compare.too_many()).item()
+    is_emptied = differs.select(compare.too_many(pl.lit(lost), pl.lit(max(1, had)))).item()
     rule = COLUMNS.get(table, {}).get(name)
     if rule == MARKET:
         changed = differs.filter(compare.is_leap(new / old)).height
@@ -252,30 +236,29 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
-    if rule == SAME or (many and rule in (COMMON, MARKET)):
-        reason = pl.when(~is_filled | many).then(facts)
-    elif is_date:
+    if is_date:  # a vendor may postpone many
         seen = releases.new.seen or releases.now
-        reason = pl.when(new < seen.date() - compare.PAST).then(facts)
+        is_wrong = (new < seen.date() - compare.PAST) | ((new < old).any() & many)
+        reason = pl.when(is_wrong).then(facts).when(many).then(pl.lit("fact"))
+    elif rule == SAME or (many and rule in (COMMON, MARKET)):
+        reason = pl.when(~is_filled | many).then(facts)
     elif isinstance(rule, Band):
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
-        wrong = compare.is_factor(ratio, rule.factors) & (
-            (pl.len() >= compare.FACTS_LEAST) | compare.is_leap(ratio)
-        )
+        is_unit = pl.any_horizontal(
+            (ratio.log().abs() - log(unit)).abs() < compare.BINARY_TOLERANCE
+            for unit in compare.BINARY_UNITS
+        ) & (pl.len() >= compare.FACTS_LEAST)
         reason = (
-            pl.when(wrong).then(pl.lit("factor"))
-            .when(many).then(facts)
-            .when(ratio.is_between(rule.least, rule.most)).then(None)
-            .when(compare.is_leap(ratio)).then(facts)
+            pl.when(ratio.is_between(rule.least, rule.most) & (not many)).then(None)
+            .when(many | is_unit | compare.is_leap(ratio)).then(facts)
             .when(~is_filled).then(pl.lit("fact"))
         )  # fmt: skip
-    gone = pl.lit("emptied") if is_emptied else None
-    gone_text = pl.lit(f"{lost:,} of {had:,} values are gone")
+    gone, gone_text = pl.lit("emptied" if is_emptied else None), f"{lost:,} of {had:,} are gone"
     return cells(
         table,
         differs,
         pl.when(is_gone).then(gone).otherwise(reason),
-        pl.when(is_gone).then(gone_text).otherwise(pl.lit(text)),
+        pl.when(is_gone).then(pl.lit(gone_text)).otherwise(pl.lit(text)),
         name,
         published_value=old.cast(pl.String),
         new_value=new.cast(pl.String),

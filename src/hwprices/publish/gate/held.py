@@ -1,4 +1,4 @@
-"""Hold rows: list them, release those that come again, publish the old rows in their place."""
+"""List held rows, release those that come again, and publish the old rows in their place."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,17 +14,14 @@ from hwprices.schemas.quarantine import Held
 from hwprices.schemas.tables import TABLES
 
 FLAG = "held_back"
-ALL = "*"
-"""The column of a row that is held with all its columns."""
-
+ALL = "*"  # the field of a row that is held with all its columns
 PARTS_OF_PRICES = "price_components"
-
-PARTS = 3
-"""Types or families of one reason that are parts of their own; more are the part of a region."""
+PARTS = 3  # types or families of one reason that are parts; more are a region's part
+CELL = ["table", "row", "field"]
 
 
 def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """List the refused prices as ``facts.cells``, one row for each reason, with family and seen."""
+    """List refused prices, one row for each reason: columns of facts.FOUND, family and seen."""
     return refused.join(rows, on="price_id", how="inner").select(
         *("region", "instance_type", "family", "reason", "reference"),
         table=pl.lit(PRICES),
@@ -36,15 +33,25 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-CELL = ["table", "row", "field"]
-"""The columns that identify a held value of a provider."""
+def as_first_held(refused: pl.DataFrame, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """Give refused prices that come again unchanged the reason for which they were first held.
+
+    They may now disagree with prices that moved with them and were published meanwhile.
+    """
+    known = before.filter(pl.col("reason").is_in(compare.RELEASED), table=PRICES)
+    known = known.select("new_value", price_id="row", first="reason")
+    again = rows.select("price_id", new_value=compare.shown()).join(
+        known, on=["price_id", "new_value"]
+    )
+    joined = refused.join(again, on="price_id", how="left", maintain_order="left")
+    return joined.select("price_id", pl.coalesce("first", "reason").alias("reason"), "reference")
 
 
 def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of the table held from what was found and those ``before``, of the last release.
+    """Make the table held from what was found and from the table ``before``.
 
-    A row that is refused for several reasons is held for the first of REASONS. A value
-    that was held before keeps its date, and has been seen once more if the collection is newer.
+    The first of several REASONS is listed. A value that was held before keeps its date, and is seen
+    once more if the collection is newer.
     """
     order = pl.col("reason").cast(pl.Enum(compare.REASONS))
     found = found.sort(*CELL, order, maintain_order=True)
@@ -67,7 +74,7 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.Da
 
 
 def _part() -> pl.Expr:
-    """Return the smallest part: the type, else the family, else the region, else the column."""
+    """Return the smallest part that covers the row: type, family, region or column."""
     family, table = pl.col("family").replace("", None), pl.col("table")
     types = pl.col("instance_type").n_unique().over("reason", "region")
     families = family.n_unique().over("reason", "region")
@@ -82,7 +89,7 @@ def _part() -> pl.Expr:
 
 
 def is_accepted(names: Collection[str]) -> pl.Expr:
-    """Return whether a row is of one of these parts: a type, family, region, column or reason."""
+    """Return whether a row is of an accepted part: a type, family, region, column or reason."""
     named = ("part", "instance_type", "family", "region", "table", "reason")
     parts = list(names)
     return pl.any_horizontal(
@@ -91,7 +98,7 @@ def is_accepted(names: Collection[str]) -> pl.Expr:
 
 
 def is_released() -> pl.Expr:
-    """Return whether a row came again unchanged as often, and for as long, as makes it news."""
+    """Return whether a row came again unchanged often and long enough."""
     age = pl.col("last_seen") - pl.col("since")
     return (
         pl.col("reason").is_in(compare.RELEASED)
@@ -102,9 +109,9 @@ def is_released() -> pl.Expr:
 
 @dataclass(frozen=True)
 class Replacement:
-    """What replaces new rows of one table: rows and values that were published ``before``.
+    """The rows and values published ``before`` that replace what is ``held`` of one table.
 
-    ``held`` are rows of the table held. Both name rows by a column ``row``.
+    Both frames name rows in a column ``row``.
     """
 
     table: str
@@ -112,7 +119,7 @@ class Replacement:
     before: pl.DataFrame
 
     def publish(self, new: pl.DataFrame) -> pl.DataFrame:
-        """Return the published rows, sorted by key: the new ones but for what is held."""
+        """Return the rows to publish, sorted by key."""
         rows, values = self.held.filter(field=ALL), self.held.filter(pl.col("field") != ALL)
         made = new.with_columns(row=_row_of(self.table)).join(rows, on="row", how="anti")
         for name in values["field"].unique():
@@ -124,12 +131,12 @@ class Replacement:
 
 
 def _row_of(table: str) -> pl.Expr:
-    """Return the key of a row as held names it; the parts of a price go with the price."""
+    """Return the key of a row as the table held writes it. Parts go with their price."""
     return pl.col("price_id") if table in (PRICES, PARTS_OF_PRICES) else facts.row_of(table)
 
 
 def replacements(old: Candidate, held: pl.DataFrame) -> dict[str, Replacement]:
-    """Return what was published, by table of which published rows differ from the new ones."""
+    """Return the replacement for each table with held rows."""
     tables = {table: [table] for table in held["table"].unique().sort()}
     if PRICES in tables or PARTS_OF_PRICES in tables:
         tables[PARTS_OF_PRICES] = [PRICES, PARTS_OF_PRICES]

@@ -1,6 +1,5 @@
-"""Judge levels: a value beside the range that its siblings have."""
+"""Compare prices with the range of their siblings."""
 
-import math
 from collections.abc import Iterator
 
 import polars as pl
@@ -15,7 +14,7 @@ IS_PLAIN = pl.all_horizontal(
 """The price that represents a machine; the others are ordered with it."""
 
 _PRICE, _OLD = pl.col("price"), pl.col("is_old")
-_PER_VCPU, _PER_GIB = _PRICE / pl.col("vcpus"), _PRICE / pl.col("memory_gib")
+_PER_VCPU = _PRICE / pl.col("vcpus")
 _PER_DEVICE, _PER_DEVICE_GIB = (
     _PRICE / pl.when(pl.col(name) > 0).then(name) for name in ("devices", "accelerator_memory_gib")
 )
@@ -36,9 +35,6 @@ PUBLISHED = (
            _JUDGED & _IS_CPU & _NEW["family"]),
     Spread("device", _PER_DEVICE_GIB, ("currency",), "accelerator", (0.5, 2.0),
            _JUDGED & _NEW["accelerator"]),
-    # against the least of the region: 99.4 % (97.8 %) of 8,548 are above, a tenth is below
-    Spread("series", _PER_VCPU, _HERE, "family", (0.7, math.inf), _NEW_TYPE & ~_IS_BURSTABLE),
-    Spread("series", _PER_GIB, _HERE, "family", (0.7, math.inf), _NEW_TYPE),
     # 99.0 % of 405 are inside; a cut may lead below the others
     *(Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", band, applies,
              least=1) for band, applies in (((0.5, 1.7), _OLD), ((0.65, 1.7), _NEW_TYPE))),
@@ -47,13 +43,14 @@ PUBLISHED = (
 
 # 91 % of 289 are inside; the others are held only if they moved
 CLOUDS = Spread("device", _PRICE / pl.col("devices"), ("accelerator",), "provider", (0.6, 1.6),
-                _JUDGED & ~pl.col("moving") & (pl.col("currency") == "USD"))  # fmt: skip
+                (_OLD | _NEW["accelerator"]) & ~pl.col("moving") & (pl.col("currency") == "USD")
+                )  # fmt: skip
 
 
 def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
-    """Compare fixed prices with other regions, types and clouds, and new ones with what is known.
+    """Compare fixed prices with other regions, types and clouds.
 
-    Prices of a new machine whose plain price is refused are refused with it.
+    If the plain price of a new machine is refused, its other prices are refused too.
     """
     judged = rows.filter("is_new", _PRICE.is_not_null())
     plain, new = judged.filter(IS_PLAIN), judged.filter(~_OLD)
@@ -86,7 +83,7 @@ def _plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
 
 
 def per_accelerator(prices: pl.LazyFrame, types: pl.LazyFrame) -> pl.LazyFrame:
-    """List what clouds ask on demand for machines with accelerators, in USD.
+    """List on-demand prices of machines with accelerators, in USD.
 
     Columns: provider, accelerator, devices, price.
     """
@@ -99,7 +96,7 @@ def per_accelerator(prices: pl.LazyFrame, types: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Compare new prices with the dollar price and with the plain price of their machine."""
+    """Compare new prices with the price in dollars and with the plain price of their machine."""
     base = releases.new.table(PRICES).filter(
         compare.is_among("instance_type", new["instance_type"])
     )
@@ -125,9 +122,9 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
 
 
 def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """Compare shared bare metal with the virtual machine of its size, as the type usually does.
+    """Compare shared bare metal with the virtual machine of its size, by their usual ratio.
 
-    Another widely used table has the dedicated-tenancy price there, 6 to 10 % above
+    Dedicated tenancy, which other tables take for it, costs 6 to 10 % more
     (docs/known-wrong-numbers.md, A13).
     """
     usual, current = (_metal_ratios(machines) for machines in (before, now))

@@ -1,4 +1,4 @@
-"""Judge prices that came or changed by themselves, the others of their machine, and their parts."""
+"""Compare a price with its own past, with others of its machine, and with its parts."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,6 @@ from hwprices.publish.gate.compare import (
     PRICE,
     PURCHASE,
     REFUSED,
-    SYSTEM,
     is_among,
     is_leap,
     refuse,
@@ -23,9 +22,8 @@ from hwprices.publish.gate.compare import (
 from hwprices.release.release import MOVING_OPTIONS
 from hwprices.units import HOURS_PER_YEAR
 
+# flags that explain why a spot price is not below on-demand
 SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
-"""Flags that say why a spot price is not below on-demand. Others, such as availability_unknown on
-every price of Oracle and OVHcloud, say nothing about the price."""
 
 _UPFRONT = pl.col("upfront").cast(pl.Float64) / (pl.col("term_months") * (HOURS_PER_YEAR / 12))
 _TOTAL = pl.sum_horizontal(pl.col("hourly").cast(pl.Float64), _UPFRONT)
@@ -41,6 +39,7 @@ _IS_FAR = ~_RATIO.is_between(
     pl.when("moving").then(compare.SPOT_RANGE).otherwise(compare.SHARED_RISE),
 )
 
+# reason, limit and reference
 ITS_PARTS = (
     "sum",
     _IS_STATED & ((_TOTAL / pl.col("price") - 1).abs() > compare.SUM_TOLERANCE),
@@ -50,14 +49,11 @@ ITS_PAST = (
     ("unit", pl.any_horizontal(pl.col(name) != pl.col(f"old_{name}")
                                for name in ("currency", "billing_unit")),
      pl.format("was {} {}", "old_currency", "old_billing_unit")),
-    ("factor", compare.is_factor(_RATIO), compare.times()),
     ("basis", _LOST_ID | (pl.col("basis") != pl.col("old_basis")),
      pl.format("was {}", "old_basis")),
     ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
     ("jump", _IS_FAR, compare.times()),
 )  # fmt: skip
-"""Reason, limit and reference of a price beside its own parts and its own past."""
-
 _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
 _IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
 _OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
@@ -68,15 +64,11 @@ ORDER: Sequence[Rule] = (
     ("linux", _IS_FIXED & IS_LINUX, _IS_FIXED & ~IS_LINUX, (*_OF_PLAN, "term_months")),
     ("36 months", _MONTHS == 36, _MONTHS == 12, (*_OF_PLAN, "os", "software", "license_model")),
 )
-"""Which prices of a machine are below which others, that agree in which columns."""
+"""Name, the lower prices of a machine, the upper ones, and the columns in which both agree."""
 
 
-def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) -> pl.DataFrame:
-    """Judge the prices of some regions by themselves and by the others of their machine.
-
-    ``rows`` are those of ``Releases.differences``, ``new`` has all prices of their regions. Returns
-    price_id, reason and reference; a row that several references refuse is returned once for each.
-    """
+def refused_rows(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Judge rows of ``Releases.differences``: REFUSED, one row for each limit that is broken."""
     known, strange = rows.filter("is_new", "is_old"), rows.filter("is_new")
     strange = strange.join(releases.suspects.select("price_id", "reference"), on="price_id")
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
@@ -89,43 +81,26 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
         found.append(refuse(judged, *ITS_PARTS))
         found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         rules = ORDER[: 1 if releases.is_first else None]
-        moved = judged.filter("is_old", MOVE.abs() > compare.MOVED)
-        machines = _beside(judged, moved, rules, new)
-        found += _order(judged, machines, rules)
-        found.append(_copied(moved, machines))
+        found += _order(judged, rules, releases.new)
     return pl.concat(found)
 
 
-def _beside(
-    rows: pl.DataFrame, moved: pl.DataFrame, rules: Sequence[Rule], new: Candidate
-) -> pl.DataFrame:
-    """Read the prices of the same machine types that ``_order`` and ``_copied`` look at."""
-
-    def of(some: pl.DataFrame) -> pl.Expr:
-        return is_among("instance_type", some["instance_type"].unique())
-
-    either = [lower | upper for _, lower, upper, _ in rules]
-    needed = [of(rows.filter(one)) & one for one in either]
-    needed.append(of(moved) & is_among("effective_hourly", moved["effective_hourly"]))
-    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags", "effective_hourly")
-    prices = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE)
-    return prices.collect()
-
-
-def _order(
-    rows: pl.DataFrame, machines: pl.DataFrame, rules: Sequence[Rule]
-) -> Iterator[pl.DataFrame]:
-    """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
+def _order(rows: pl.DataFrame, rules: Sequence[Rule], new: Candidate) -> Iterator[pl.DataFrame]:
+    """Compare prices of a machine by the rules of ORDER."""
     published = rows.select("price_id", "old_price", judged=pl.lit(True))
+    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
     for name, lower, upper, on in rules:
         some = rows.filter(lower | upper)
         if some.is_empty():
             continue
-        key = compare.hashed(on).alias("key")
-        keys = some.select(key)["key"].unique()
-        prices = machines.filter(lower | upper).with_columns(key)  # hashed once, and few
+        key = compare.hashed(on)
+        places = (is_among(name, some[name].unique()) for name in ("region", "instance_type"))
+        is_same = key.is_in(some.select(key).to_series().unique().implode())
         prices = (
-            prices.filter(pl.col("key").is_in(keys.implode()))
+            new.priced.filter(lower | upper, *places)
+            .filter(is_same)
+            .select(*columns, key=key, price=PRICE)
+            .collect()
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
@@ -150,38 +125,12 @@ def _order(
             yield refuse(found, "order", pl.col(f"judged{side}"), words)
 
 
-def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> pl.DataFrame:
-    """Find prices that now equal another of their machine, from which they differed before.
-
-    Several of a family do: the line, column or page of something else was read.
-    """
-
-    def alike(*columns: str) -> pl.Expr:
-        return pl.len().cast(pl.Int64).over("key", *columns)
-
-    before = moved.select("price_id", "old_price", "region", "family", "os")
-    equal = (
-        machines.filter(is_among("effective_hourly", moved["effective_hourly"]))
-        .select("price_id", "price", key=compare.hashed((*PLACE, "price")),
-                own=pl.concat_str(*SYSTEM, *PURCHASE, separator=" "))
-        .join(before, on="price_id", how="left")
-        .with_columns(was=pl.coalesce("old_price", "price"))
-        .with_columns(others=alike() - alike("own") - alike("was") + alike("own", "was"))
-        .filter(pl.col("others") > 0, pl.col("old_price").is_not_null())
-    )  # fmt: skip
-    many = pl.len().over("region", "family", "os") >= compare.COPIES
-    return refuse(equal, "copied", many, pl.format("equals {} others of its machine", "others"))
-
-
 SKU = ("region", "sku_id", "component", "purchase_option")
 _RATE = pl.col("rate")
 
 
 def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
-    """Return the prices whose parts are wrong, changed or not, with the columns of REFUSED.
-
-    ``skus`` are those whose price is held.
-    """
+    """Return the prices, changed or not, whose parts are wrong or are one of ``skus``: REFUSED."""
     new, old = (_parts(side.table("price_components")) for side in (releases.new, releases.old))
     found = [pl.DataFrame(schema=REFUSED)]
     if new.height:
@@ -192,10 +141,7 @@ def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
 
 
 def made_of(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Refuse the composed prices that have a refused price as a part: price_id, reason, reference.
-
-    A part that is held until it comes again (``compare.RELEASED``) holds no price that it is in.
-    """
+    """Refuse the composed prices that have a part refused for good: columns of REFUSED."""
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     on = ["region", "sku_id", "purchase_option"]
     wrong = rows.filter("is_new", is_among("price_id", lasting)).select(on)
@@ -222,9 +168,9 @@ def _sums(parts: pl.DataFrame, releases: Releases) -> pl.DataFrame:
 
 
 def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Compare each part with the same one before, and its rate with that of its SKU.
+    """Compare each part with itself before, and its rate with the move of its SKU.
 
-    A part of a new price is compared with what the SKU costs others.
+    A part with another SKU, or of a new price, is compared with what the SKU costs others.
     """
     if old.is_empty() or old.equals(new):
         return

@@ -1,4 +1,4 @@
-"""Judge moves of prices beside those of their machine, type, region and provider, and losses."""
+"""Compare the moves of prices with each other, and judge lost and added prices."""
 
 from collections.abc import Iterator
 from math import log
@@ -6,11 +6,13 @@ from math import log
 import polars as pl
 
 from hwprices.publish.gate import compare
-from hwprices.publish.gate.candidate import PRICES, Releases
+from hwprices.publish.gate.candidate import Releases
 from hwprices.publish.gate.compare import (
     IS_LINUX,
     MOVE,
+    PLAN,
     PURCHASE,
+    SYSTEM,
     is_among,
     refuse,
     times,
@@ -20,94 +22,67 @@ from hwprices.release.release import is_moving
 from hwprices.schemas import PRICE_KEY
 
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
-_OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
+_MACHINE = ("region", "instance_type")
 _SIZE = MOVE.abs()
 KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")]
 """What is the same of a price in several regions."""
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
-    """Compute a value of the prices of a group that moved the same way."""
+    """Compute a value over the prices of a group that moved in the same direction."""
     return value.over(*by, MOVE > 0)
 
 
-def _many(total: str, least: float, *by: str) -> pl.Expr:
-    """Return whether too many prices of a group, and of several families, moved the same way."""
-    count = _same_way(pl.len(), *by)
-    return pl.all_horizontal(
-        count >= least,
-        count / pl.col(total) > compare.COMMON_SHARE,
-        _same_way(pl.col("family").n_unique(), *by) >= compare.COMMON_FAMILIES,
-    )
-
-
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
-    """Compare the move of a price with those of its siblings and of its surroundings."""
-    changed = rows.filter("is_new", _SIZE > compare.SAME).with_columns(all=pl.lit("all prices"))
+    """Compare the moves of prices with each other: frames with the columns of REFUSED."""
+    changed = rows.filter("is_new", _SIZE > compare.SAME)
     moved = changed.filter(moving=False)
-    exchanged = list(_exchanged(changed.filter(_SIZE > compare.MOVED)))
+    copied = list(_copied(changed, releases))
     if moved.is_empty():
-        return exchanged
+        return copied
     totals = releases.totals.filter(moving=False)
-    found, raised = _regions(moved, changed.filter("moving"), releases)
     return [
-        *found,
-        *_alone(moved, totals, releases),
+        *_regions(moved, changed.filter("moving"), totals),
+        _alone(moved, releases),
         *_common(moved, totals),
         *_rounded(changed),
-        _license(moved.join(raised, on="region", how="anti"), releases.machine_totals),
         *_creep(moved, releases),
-        *exchanged,
+        *copied,
     ]
 
 
-def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
+def _alone(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Find prices that moved while those of the type in most regions stayed.
 
-    A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
-    not apart only because the rest of its machine, which moved with it, was published meanwhile.
+    A vendor reprices a machine, or a purchase option everywhere, so it is worse if most of the
+    machine stayed too.
     """
-    known = releases.held.filter(pl.col("reason").is_in(compare.RELEASED), table=PRICES)
-    known = known.select("new_value", price_id="row", again=pl.lit(True))
     kind = compare.hashed(_OF_TYPE)
     alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
-    prices = alike.filter(~is_moving()).group_by(_OWN).agg(total=pl.len()).collect()
+    prices = alike.filter(~is_moving()).group_by(_OF_TYPE).agg(total=pl.len()).collect()
     machines = releases.machine_totals.filter(moving=False)
-    for name, counts, by in (
-        ("own", prices, _OWN),
-        ("type", prices, _OF_TYPE),
-        ("machine", machines, _MACHINE),
-        ("around", totals, _AROUND),
-    ):
-        moved = with_total(moved, counts, by, name)
-    others, same, median = (pl.col(name) for name in ("others", "same", "median"))
+    moved = with_total(with_total(moved, prices, _OF_TYPE), machines, _MACHINE, "machine")
+    count, total = pl.col("count"), pl.col("total")
     moved = moved.with_columns(
-        others=pl.col("type") - pl.col("own"),
-        same=_same_way(pl.len(), *_OF_TYPE).cast(pl.Int64) - _same_way(pl.len(), *_OWN),
+        count=_same_way(pl.len(), *_OF_TYPE),
         median=_same_way(MOVE.median(), *_OF_TYPE),
-        stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < compare.SIBLINGS_SHARE,
-        in_region=_many("around", compare.COMMON_ROWS / 2, *_AROUND),
-        new_value=compare.shown(),
-    ).join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
-    again = pl.col("again").fill_null(False)
-    least, share = compare.NEAR
-    near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
-    is_shared = (others == 0) | ((same / others >= compare.SIBLINGS_SHARE) & near)
-    text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & MOVE.abs().gt(log(compare.APART)) & ~again
-    is_alone = again | pl.col("in_region") | MOVE.abs().gt(log(compare.ALONE))
-    for reason, broken in (("apart", is_apart), ("alone", is_alone)):
-        yield refuse(moved, reason, ~is_shared & broken, text)
+        stays=_same_way(pl.len(), *_MACHINE) < compare.SIBLINGS_SHARE * pl.col("machine"),
+    )
+    near = (MOVE - pl.col("median")).abs() <= compare.NEAR
+    is_shared = near & (count > compare.SIBLINGS_SHARE * total)
+    reason = pl.when("stays").then(pl.lit("apart")).otherwise(pl.lit("alone"))
+    text = pl.format("{}; {} of {} prices of all regions moved so", times(), count, total)
+    return refuse(moved, reason, ~is_shared & (log(compare.ALONE) < _SIZE), text)
 
 
 def _regions(
-    moved: pl.DataFrame, market: pl.DataFrame, releases: Releases
-) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-    """Find regions of which too much moved on one day, and those that the vendor raised or cut.
+    moved: pl.DataFrame, market: pl.DataFrame, totals: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Find regions of which too much moved, but not by one factor, or with the spot market.
 
-    That is by one factor. The spot market follows only where a currency is mistaken.
+    A vendor reprices a region by one factor. The spot market follows only if a currency is wrong.
     """
-    common, text = _too_much(moved, releases.totals.filter(moving=False), "region")
+    common, text = _too_much(moved, totals, "region")
     by_one, median = common.filter("by_one"), pl.col("median")
     regions = by_one.group_by("region").agg(median.first())
     follows = (MOVE - median).abs() < compare.COUPLED
@@ -116,94 +91,79 @@ def _regions(
         follows.sum().over("region") >= compare.COPIES,
     )
     wrong = is_among("region", spots["region"])
-    found = [
-        refuse(common, "mixed", ~pl.col("by_one"), text),
-        refuse(by_one, "common", wrong, text),
-        refuse(spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")),
-        _as_elsewhere(by_one, moved, releases),
-    ]
-    return found, regions.filter(~wrong)
-
-
-def _as_elsewhere(raised: pl.DataFrame, moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Find raised regions of which most prices that moved now equal those of one that stayed."""
-    kind = compare.hashed((*KIND, "effective_hourly"))
-    raised = raised.with_columns(kind.alias("kind"), count=pl.len().over("region"))
-    if raised.is_empty():
-        return refuse(raised, "copied", True, "")
-    same_price = releases.new.priced.filter(kind.is_in(pl.Series([raised["kind"]])))
-    alike = same_price.select("price_id", kind.alias("kind"), other="region").collect()
-    others = alike.filter(~is_among("price_id", moved["price_id"])).unique(["kind", "other"])
-    pairs = raised.join(others, on="kind").filter(pl.col("other") != pl.col("region"))
-    most = pl.len().over("region", "other") > compare.SIBLINGS_SHARE * pl.col("count")
-    copies = pairs.filter(most).group_by("region").agg(pl.col("other").min())
-    text = pl.format("most prices of {} are those of {}", "region", "other")
-    return refuse(raised.join(copies, on="region"), "copied", True, text)
-
-
-def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Find prices that were exchanged with others of their type, and those on another one's line.
-
-    The market of a region is compared with itself alone.
-    """
-    region = pl.when("moving").then("region").otherwise(pl.lit("")).alias("place")
-    own = compare.hashed(("region", *KIND)).alias("own")
-    moved = changed.filter("is_old").with_columns(region, own)
-    place = ("place", "instance_type", "currency")
-    counts = moved.group_by(*place, "own", price="old_price", old_price="price").len()
-    on = (*place, "price", "old_price")
-    all_of = counts.group_by(on).agg(count=pl.col("len").sum())
-    pairs = moved.join(all_of, on=on).join(counts, on=[*on, "own"], how="left")
-    pairs = pairs.filter(pl.col("count") > pl.col("len").fill_null(0))
-    many = pl.len().over("region", "family", "os") >= compare.COPIES
-    yield refuse(pairs, "copied", many, "was exchanged with another of its type")
-    line = ["region", *(name for name in KIND if name != "instance_type")]
-    fixed = changed.filter("is_old", ~pl.col("moving"))
-    before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
-    before = before.unique((*line, "price"), keep="first", maintain_order=True)
-    slipped = fixed.join(before, on=[*line, "price"], how="left", nulls_equal=True, suffix="_was")
-    is_copy = pl.col("is_copy") & (pl.col("instance_type") != pl.col("instance_type_was"))
-    copies = is_copy.fill_null(False).sum().over(line)
-    most = (copies >= compare.LEAST_SIBLINGS) & (
-        copies >= compare.COMMON_SHARE * pl.len().over(line)
+    yield refuse(common, "mixed", ~pl.col("by_one"), text)
+    yield refuse(by_one, "common", wrong, text)
+    yield refuse(
+        spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")
     )
-    yield refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
+
+
+def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+    """Find prices that now equal what was published of another option, type or region.
+
+    Most prices that moved in the region, or in the family there, do so.
+    """
+    every = changed.filter("is_old", _SIZE > compare.MOVED)
+    moves = changed.select("price_id", others="move")
+    region, family = ("region", "moving"), ("region", "moving", "family")
+    fixed = every.filter(moving=False)
+    for name, moved, apart, groups in (
+        ("option", every, [*SYSTEM, *PURCHASE, *PLAN], (region, family)),
+        ("type", fixed, ["instance_type"], (region, family)),
+        ("region", every, ["region"], (region,)),
+    ):
+        if moved.is_empty():
+            continue
+        here = [column for column in ("region", *KIND) if column not in apart]
+        same, own = compare.hashed([*here, "effective_hourly"]), compare.hashed(apart)
+        prices = releases.old.priced.filter(same.is_in(moved.select(same).to_series().implode()))
+        others = prices.select("price_id", same=same, own=own).collect(engine="streaming")
+        others = others.join(moves, on="price_id", how="left")
+        others = others.select("same", "own", pl.col("others").fill_null(0)).unique()
+        pairs = moved.with_columns(same=same).join(others, on="same")
+        is_other = (pl.col("own") != own) & ((MOVE - pl.col("others")).abs() > compare.COUPLED)
+        is_copy = is_among("price_id", pairs.filter(is_other)["price_id"])
+        many = pl.any_horizontal(
+            (is_copy.sum().over(by) >= compare.COPIES)
+            & (is_copy.mean().over(by) > compare.SIBLINGS_SHARE)
+            for by in groups
+        )
+        yield refuse(moved, "copied", is_copy & many, f"is what another {name} cost")
 
 
 def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Find systems, options and currencies, or all prices, that move by one factor everywhere.
-
-    A small provider changes its list so.
-    """
+    """Find systems and options that move by one factor everywhere, unless the list is short."""
     if totals["total"].sum() < compare.SMALL_LIST:
         return
     is_everywhere = totals["region"].n_unique() == 1
-    for by in ("all", "os", "purchase_option", "currency"):
+    for by in ("os", "purchase_option"):
         common, text = _too_much(moved, totals, by)
         of_region = _same_way(pl.len(), by, "region") / _same_way(pl.len(), by)
         wide = is_everywhere | (_same_way(of_region.max(), by) < compare.ONE_REGION)
         yield refuse(common, "common", pl.col("by_one") & wide, text)
 
 
-def _spread(move: pl.Expr, outer: float = 0.1) -> pl.Expr:
-    return move.quantile(1 - outer) - move.quantile(outer)
+def _spread(move: pl.Expr) -> pl.Expr:
+    return move.quantile(0.9) - move.quantile(0.1)
 
 
 def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.DataFrame, pl.Expr]:
-    """Select the prices of groups of which many moved one way, and say so.
+    """Select the prices of groups of which many moved in one direction, and describe the group.
 
-    ``by_one`` is whether they moved by one factor, ``median`` their median move. Both are of Linux,
-    if it moved: where a license stays, a price that includes it moves by less, and never by more.
+    Adds ``by_one`` (they moved by one factor) and ``median`` (their move), both of Linux if it
+    moved: a price with a license moves by less if the license stays, and never by more.
     """
-    own = pl.when(IS_LINUX).then(MOVE)
+    own, count = pl.when(IS_LINUX).then(MOVE), _same_way(pl.len(), by)
     median = pl.coalesce(own.median(), MOVE.median())
     spread = pl.coalesce(_spread(own), _spread(MOVE))
     beyond = _SIZE.quantile(0.9) - median.abs()
     group = with_total(moved, totals, [by]).with_columns(
-        count=_same_way(pl.len(), by),
+        count=count,
         median=_same_way(median, by),
         by_one=_same_way(pl.max_horizontal(spread, beyond), by) < compare.COMMON_SPREAD,
-        many=_many("total", compare.COMMON_ROWS, by),
+        many=(count >= compare.COMMON_ROWS)
+        & (count > compare.COMMON_SHARE * pl.col("total"))
+        & (_same_way(pl.col("family").n_unique(), by) >= compare.COMMON_FAMILIES),
     )
     factor = times(pl.col("median"))
     text = pl.format("{}: {} of {} prices moved by {}", by, "count", "total", factor)
@@ -220,29 +180,10 @@ def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield refuse(changed, "mixed", many, text)
 
 
-def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-    """Find families of which Linux and Windows move by the same factor in every option.
-
-    A vendor that changes the price of a machine leaves that of the license; a mistaken currency
-    changes both.
-    """
-    as_one = pl.all_horizontal(
-        *((pl.col("os") == name).any() for name in ("windows", "linux")),
-        pl.len() >= compare.COMMON_ROWS,
-        pl.len() > compare.LICENSE_SHARE * pl.col("total").first(),
-        _spread(MOVE, 0.05) < compare.COMMON_SPREAD / 4,
-    )
-    is_cut = MOVE.exp().is_between(*compare.LICENSE_CUT, closed="none")
-    is_far = (_SIZE > compare.COMMON_SPREAD) & ~is_cut
-    text = pl.format("{}: all systems and options moved by {}", "family", times())
-    families = with_total(moved, totals.filter(moving=False), ["family"])
-    return refuse(families, "license", as_one.over("family") & is_far, text)
-
-
 def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Compare a fixed price with that of last week, month and quarter.
+    """Compare a fixed price with those of a week, a month and a quarter ago.
 
-    What was held for that before is held until it is back, or accepted.
+    What was held for it stays held until it is back or accepted.
     """
     is_known = is_among("price_id", releases.held.filter(reason="creep")["row"])
     yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
@@ -272,13 +213,11 @@ GROUPS = (
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse what changed with rows that are refused.
+    """Refuse what changed together with refused rows, because no mistake breaks a limit everywhere.
 
-    A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
-    is a small move of a machine that has little of it. So two kinds of rows are refused as well:
-    the rest of a group of which more than half is refused, and prices that moved by the same factor
+    That is the rest of a group of which most is refused, and prices that moved by the same factor
     as a refused fixed price of their machine, if most prices that moved by it are of such machines.
-    A price that is refused for its order says nothing of its factor: spot prices lag behind a cut.
+    A price refused for its order does not count there: spot prices lag behind a cut.
     """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))
     if lasting.is_empty():
@@ -317,26 +256,23 @@ _SHARE = pl.col("lost") / pl.col("total")
 _OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
 LOST_GROUPS = (
     (False, ("all",), _SHARE > compare.LOST),
-    *((False, (name,), compare.too_many()) for name in ("region", "os", "currency", "family",
-                                                       "accelerator", "purchase_option")),
-    (False, ("region", "purchase_option"), compare.too_many()),
-    (False, ("region", "os"), compare.too_many()),
+    *((False, (name,), compare.too_many()) for name in ("region", "os", "family", "accelerator",
+                                                       "purchase_option")),
     (True, ("purchase_option",), _OF_MARKET),
     (True, ("region", "purchase_option"), _OF_MARKET),
 )  # fmt: skip
-"""Groups of prices: whether they move by the hour, what they have in common, what is too much."""
+"""Groups of prices: whether they move by the hour, what they share, and when too many are gone."""
 
 LABELS = ("currency", "os", "software", "license_model", "tenancy", "purchase_option",
           "term_months", "payment_option")  # fmt: skip
 
-TEXT = r'"[^"\\]+"'
-"""A text in JSON without escaped characters, which no vendor's id has."""
+TEXT = r'"[^"\\]+"'  # in JSON; no vendor's id has escaped characters
 
 
 def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Return price_id, reason and reference of lost and added prices that are refused.
+    """Judge lost and added prices: frames with the columns of REFUSED.
 
-    Prices that are gone for a word that is new are refused only if they are most of the provider's.
+    Prices lost to a new word are refused only if they are most of the provider's.
     """
     described = rows.with_columns(pl.col("accelerator").fill_null(""), all=pl.lit("all prices"))
     has_price = pl.col("price").is_not_null()
@@ -356,7 +292,7 @@ def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Refuse prices that are gone and came again with another label."""
+    """Refuse lost prices that came again with another label."""
     gone = gone.filter(is_among("old_price", added["price"]))
     for label in LABELS if gone.height else ():
         on = [name for name in PRICE_KEY if name not in ("provider", label)]
@@ -370,10 +306,7 @@ def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame
 
 
 def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
-    """Select the prices that are gone because the vendor's line is refused for a new word.
-
-    A refused row names the line by an id that the old price or one of its parts has.
-    """
+    """Select the prices whose id, or that of a part, is on a line refused for a new word."""
     words = releases.new.table("quarantine").filter(pl.col("word").is_not_null())
     texts = pl.col("row").str.extract_all(TEXT).list.eval(pl.element().str.strip_chars('"'))
     ids = words.select(id=texts).explode("id", empty_as_null=False).unique().collect()["id"]
@@ -385,10 +318,10 @@ def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse what a group lost, where it is more than chance takes, and what is still offered.
+    """Refuse prices of machines still offered, of too many retired types, and of groups.
 
-    The prices of types that left every list are genuinely gone, but not of many types. A price is
-    closed if its machine has no price left in its region.
+    A type is retired if it left every list. A price is closed if its machine has none left in the
+    region.
     """
     here = ["region", "instance_type"]
     new, old = releases.new, releases.old
@@ -430,7 +363,7 @@ def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterat
 
 
 def _added(added: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Refuse many new prices where region, family, system, option, term and currency are old."""
+    """Refuse many new prices where region, family, system, option, term and currency are known."""
     fixed = added.filter(~pl.col("moving"))
     totals = releases.totals.filter(moving=False)
     families = releases.machine_totals.filter(moving=False)["family"]

@@ -1,4 +1,4 @@
-"""Trace a sample of prices back to the vendor's lines on the landed pages that they name."""
+"""Trace a sample of prices to the vendor's lines on their landed pages."""
 
 import math
 import re
@@ -20,11 +20,9 @@ from hwprices.storage.store import Store
 from hwprices.units import HOURS_PER_MONTH
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE]-?\d+)?")
+# Google's money: https://cloud.google.com/billing/docs/reference/rest/v1/Money
 NANOS = re.compile(r'(?:"units": "?(\d+)"?, )?"nanos": (\d+)')
-"""Google's money: https://cloud.google.com/billing/docs/reference/rest/v1/Money."""
-
-UNITS = (1.0, 1e-8)
-"""OVHcloud's catalog has prices in units of 1e-8: https://eu.api.ovh.com/1.0/order/catalog."""
+UNITS = (1.0, 1e-8)  # of OVHcloud: https://eu.api.ovh.com/1.0/order/catalog
 
 SOURCE = ("price_id", "basis", "raw_sha256", "sku_price_id", "sku_id", "term_months",
           "amounts")  # fmt: skip
@@ -36,13 +34,14 @@ Result = tuple[str, int, str]
 
 
 def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
-    """Look for a sample of prices, another one each day, on the pages that they name.
+    """Look for a sample of prices, another one each day, on their landed pages.
 
-    A line has to name the SKU and state the price, or the rate of each part of a composed price.
-    A derived price is not stated: its SKU has to be named. Pages are read up to
-    compare.TRACED_BYTES for a provider, compressed: the bulk lists of AWS's regions are larger.
+    A line must name the SKU and state the price, or the rate of each part of a composed price. Of a
+    derived price only the SKU must be named. At most compare.TRACED_BYTES are read: the bulk lists
+    of AWS's regions are larger.
 
-    Returns the prices that fail, with the columns of SUSPECT, and a sentence about the sample.
+    Returns:
+        The prices that fail (columns of SUSPECT) and a sentence about the sample.
     """
     sample = _sample(candidate)
     keys = landed.page_keys(store, candidate.provider)
@@ -72,7 +71,7 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
 
 
 def _read(store: Store, key: str, most: int) -> bytes | str:
-    """Read a page of at most ``most`` bytes, or return why it is not read."""
+    """Read a page of at most ``most`` bytes, or return why it was not read."""
     try:
         data = store.get(key, most)
     except TooLargeError:
@@ -83,7 +82,7 @@ def _read(store: Store, key: str, most: int) -> bytes | str:
 
 
 def _sample(candidate: Candidate) -> pl.DataFrame:
-    """Choose prices by a hash of their ids and of the day, from a few files."""
+    """Choose prices of a few files by a hash of id and day."""
     day = candidate.seen.toordinal() if candidate.seen else 0
     files = [file.rows for file in candidate.price_files] or [candidate.table(PRICES)]
     order = pl.Series(range(len(files))).hash(day).arg_sort()[: compare.TRACED_FILES]
@@ -101,7 +100,7 @@ def _sample(candidate: Candidate) -> pl.DataFrame:
 
 
 def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
-    """List the SKUs that prices are read from, with the amounts that their lines state: SOURCE."""
+    """List the SKUs of prices and the amounts that their lines must state: columns of SOURCE."""
     parts = candidate.table("price_components").filter(is_among("price_id", sample["price_id"]))
     composed = (
         parts.select("price_id", "raw_sha256", "sku_id", amounts=pl.concat_list("unit_price"))
@@ -115,7 +114,6 @@ def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
 
 
 def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[Result]:
-    """Look for SKUs and amounts on one page."""
     content = cache(lambda: landed.content(data, key))  # unpacked once for all SKUs, if for any
     skus = pl.concat([rows["sku_id"], rows["sku_price_id"]]).drop_nulls()
     state, lines = landed.search(data, key, skus, compare.TRACED_CONTENT)
@@ -140,7 +138,7 @@ def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[Result]:
 
 
 def _state(lines: str, amounts: Sequence[Decimal], months: int) -> bool:
-    """Return whether lines have one of the amounts, by the hour or for the term."""
+    """Return whether lines state one of the amounts, by the hour or for the term."""
     numbers = [float(number) for number in NUMBER.findall(lines)]
     numbers += [float(units or 0) + float(nanos) / 1e9 for units, nanos in NANOS.findall(lines)]
     units = (*UNITS, 1 / (months * HOURS_PER_MONTH)) if months else UNITS
