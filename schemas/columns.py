@@ -145,6 +145,8 @@ def fits(frame: pl.DataFrame, model: type[Table]) -> bool:
         return False
     if dict(frame.schema) != {name: column.dtype.type for name, column in declared.items()}:
         return False
+    if frame.is_empty():
+        return True
     required = [name for name, column in declared.items() if not column.nullable]
     floats = [name for name in required if frame.schema[name].is_float()]
     filled = [pl.col(name).is_not_null().all() for name in required]

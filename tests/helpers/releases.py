@@ -8,6 +8,7 @@ files.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,12 @@ def fleet(
     count: int = 300, *, price: str = "0.1", region: str = "us-east-1", provider: str = "aws"
 ) -> dict[str, pl.DataFrame]:
     """Make a provider's tables: ``count`` types with one on-demand price each."""
+    made = _fleet(count, price, region, provider)
+    return {name: frame.clone() for name, frame in made.items()}
+
+
+@cache
+def _fleet(count: int, price: str, region: str, provider: str) -> dict[str, pl.DataFrame]:
     names = [{"provider": provider, "instance_type": f"m{i}.large"} for i in range(count)]
     size = {"family": "m5", "arch": "x86_64", "vcpus": 2, "memory_gib": 8.0}
     return tables(

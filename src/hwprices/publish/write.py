@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, cast
@@ -236,6 +237,11 @@ class Content:
         """The files of the vendors' tables, with their source."""
         return [(source, file) for source in self.sources for file in source.files]
 
+    @cached_property
+    def joined_digests(self) -> dict[str, str]:
+        """The ``content_sha256`` of each joined table."""
+        return {name: parquet.content_digest(rows) for name, rows in self.joined.tables.items()}
+
 
 def content_digest(store: Store, content: Content) -> str:
     """Hash the rows of all files and the backfilled intervals.
@@ -251,8 +257,7 @@ def content_digest(store: Store, content: Content) -> str:
         )
         for source, file in content.vendor_files
     }
-    digests |= {name: parquet.content_digest(rows) for name, rows in content.joined.tables.items()}
-    digests |= backfill.digests(store)
+    digests |= content.joined_digests | backfill.digests(store)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
@@ -297,10 +302,7 @@ def write(
     vendors = list(_write_vendors(store, content, directory))
     files = [
         *(arranged.file for arranged in vendors),
-        *(
-            parquet.write(store, directory, table, rows)
-            for table, rows in content.joined.tables.items()
-        ),
+        *_write_joined(store, content, directory),
         *past.write(store, directory),
     ]
     _write_parts(store, content, version)
@@ -335,6 +337,13 @@ def write(
             "Another publisher was faster: nothing was changed.",
         )
     return manifest
+
+
+def _write_joined(store: Store, content: Content, directory: str) -> Iterator[TableFile]:
+    for table, rows in content.joined.tables.items():
+        key = layout.table_file(table)
+        file = parquet.write_arranged(store, directory, key, table, rows)
+        yield replace(file, content_sha256=content.joined_digests[table])
 
 
 def _write_notes(store: Store, notes: ReleaseNotes) -> dict[layout.NotesFile, str]:

@@ -24,6 +24,11 @@ def _dtypes(model: type[Table]) -> Mapping[str, pl.DataType]:
 
 def empty(model: type[Table]) -> pl.DataFrame:
     """Make a frame of the table with no rows."""
+    return _empty(model).clone()
+
+
+@cache
+def _empty(model: type[Table]) -> pl.DataFrame:
     return pl.DataFrame(schema=dtypes(model))
 
 

@@ -55,6 +55,8 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
             not in a row.
     """
     failed = failed_checks(frame, model)
+    if frame.is_empty():
+        return Split(frame.clone(), frames.empty(Quarantine))
     index = frames.sort_in_place(frame, columns.key(model))
     ordered = frame.clone().insert_column(0, index)
     new = failed.filter(pl.col("word").is_not_null())["index"].unique()
