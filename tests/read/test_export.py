@@ -28,6 +28,10 @@ from hwprices.read.overlays import rules
 from hwprices.release import database
 
 
+def test_json_writes_small_decimals_without_an_exponent() -> None:
+    assert cells.to_json([Decimal("1E-7"), Decimal("0E-12")]) == '["0.0000001", "0.000000000000"]'
+
+
 def test_csv_json_and_parquet_hold_the_same_rows(data: Dataset, tmp_path: Path) -> None:
     for suffix in (".csv", ".json", ".parquet"):
         data.export(tmp_path / f"prices{suffix}", ["prices"])

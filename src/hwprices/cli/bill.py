@@ -39,8 +39,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A bill, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure cost export,"
-        " Google's detailed export; CSV, gzip, Parquet or JSON lines.",
+        help="A bill, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 1 and 2, Azure cost"
+        " export, Google's detailed export; CSV, gzip, Parquet or JSON lines.",
     ),
 ]
 Out = Annotated[
@@ -187,6 +187,13 @@ def _size(row: Row, end: str) -> str:
     return ", ".join(number(size) or "?" for size in sizes) if any(sizes) else ""
 
 
+def _now(row: Row) -> str:
+    """Name what a machine runs and how it is bought, unless that is Linux on demand."""
+    names = [row[name] for name in ("os", "software", "tenancy", "option_now")]
+    usual = ("linux", "none", "shared", "on_demand")
+    return ", ".join(n.replace("_", " ") for n, u in zip(names, usual, strict=True) if n != u)
+
+
 LINES: Cell = ("lines", count)
 
 
@@ -297,6 +304,7 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         answer.rows.drop_nulls("cost_there"),
         {
             "machine": "instance_type",
+            "now": _now,
             "vCPU, GiB": lambda row: _size(row, ""),
             "region": lambda row: f"{row['provider']}/{row['region']}",
             "machine there": "machine_there",
@@ -312,7 +320,7 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         wrap=["machine", "machine there"],
         least=[
             *("gCO2e there", "gCO2e now", "break-even", "region", "region there", "hours"),
-            *("vCPU, GiB", "vCPU, GiB there"),
+            *("now", "vCPU, GiB", "vCPU, GiB there"),
         ],
     )
     left = _table(

@@ -466,8 +466,8 @@ class Dataset(Release):
     def bill(self, path: str | Path) -> "Bill":
         """Open a bill of a cloud, to check it against prices or to reprice its usage.
 
-        ``path``: a file, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure's cost
-        export or Google's detailed export, as CSV, Parquet or JSON lines. docs/bills.md has
+        ``path``: a file, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 1 and 2, Azure's
+        cost export or Google's detailed export, as CSV, Parquet or JSON lines. docs/bills.md has
         examples.
 
         >>> open("sample").bill("no.csv")

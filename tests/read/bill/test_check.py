@@ -51,6 +51,8 @@ def test_every_planted_error_is_found_and_no_other(cloud, version, tmp_path) -> 
     errors = found.lines.filter(pl.col("class").is_in(list(ERRORS))).select("class", "line")
     assert set(errors.collect().with_columns(pl.col("class").cast(str)).rows()) == planted
     assert found.largest.height == min(len(planted), 10)
+    idle = found.totals.filter(pl.col("class") == "idle_commitment")
+    assert idle["difference"].to_list() == [None]  # the unused hour may be a small part of them
     machines = found.lines.filter(type=cloud.machine.lower(), region=cloud.region)
     others = machines.select(pl.col("class").cast(str)).unique().collect()["class"].to_list()
     explained = {
@@ -272,6 +274,21 @@ def test_extended_systems_are_told_apart(description: str, system: str) -> None:
     line = {**dict.fromkeys(KIND, None), "provider": "aws", "description": description}
     kinds = pl.DataFrame(line, schema=dict.fromkeys(KIND, pl.String))
     assert described(kinds)["os"].item() == system
+
+
+@pytest.mark.parametrize(
+    ("provider", "description", "expected"),
+    [
+        ("azure", "Virtual Machines Dsv5 Series - D4s v5 - EU West", ("linux", "included")),
+        ("azure", "Virtual Machines Dsv5 Series Windows", ("windows", "included")),
+        ("azure", "D4s v5", (None, "included")),
+        ("aws", "$0.096 per On Demand Windows BYOL m6i.large", ("windows", "byol")),
+    ],
+)
+def test_system_and_license_of_a_description(provider, description, expected) -> None:
+    line = {**dict.fromkeys(KIND, None), "provider": provider, "description": description}
+    kinds = described(pl.DataFrame(line, schema=dict.fromkeys(KIND, pl.String)))
+    assert kinds.select("os", "license_model").row(0) == expected
 
 
 def line(**values: str) -> pl.DataFrame:

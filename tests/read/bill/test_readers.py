@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from tests.helpers import processes
@@ -13,11 +14,12 @@ from tests.helpers.cases import FOLDER
 
 from hwprices.errors import HwpricesError
 from hwprices.read.bill import readers
+from hwprices.read.bill.formats import distinct
 
 FORMATS = json.loads((FOLDER / "read/bill_formats.json").read_text())
 """A line of a bill in each vendor's format; of FOCUS with a quotation, two lines and a NULL."""
 
-FOCUS, AWS, AZURE, GOOGLE = (FORMATS[name] for name in ("FOCUS", "AWS", "AZURE", "GOOGLE"))
+FOCUS, AWS, AWS_1, AZURE, GOOGLE = FORMATS.values()
 
 SAME = {
     "category": "usage",
@@ -79,6 +81,13 @@ def folder_of_parts(row: dict[str, str], folder: Path) -> Path:
         (AWS, parquet, {"commitment_status": "used", "rate": "A.JRTCKXETXF.B", "line": 1}),
         (AZURE, csv, {"provider": "azure", "option": "committed", "commitment": "r-1"}),
         (AZURE, parquet, {"meter": AZURE["MeterId"], "line": 1}),
+        (AWS_1, csv, {"effective": Decimal("0.03"), "commitment": "arn:sp", "unit": "Hrs"}),
+        (
+            {**AZURE, "Quantity": "50", "UnitOfMeasure": "100 Hours", "PayGPrice": "20"}
+            | {"ExchangeRatePricingToBilling": "0.9"},
+            csv,
+            {"list_price": Decimal(18)},
+        ),
         (
             {
                 **{key: str(value) for key, value in GOOGLE.items() if type(value) in (str, float)},
@@ -121,6 +130,15 @@ def test_columns_that_are_twice_or_too_many_are_an_error(more, error, write, tmp
         readers.read(write({**FOCUS, **more}, tmp_path))
 
 
+def test_a_map_of_a_parquet_file_is_read_as_json(tmp_path: Path) -> None:
+    """CUR 2 has the operating system in a map."""
+    path = parquet(AWS, tmp_path)
+    system = "map {'operating_system': 'Windows'} as product"
+    copied = path.with_name("with_map.parquet")
+    duckdb.sql(f"copy (select *, {system} from '{path}') to '{copied}'")
+    assert distinct(readers.read(copied).lines)["os"].to_list() == ["windows"]
+
+
 def row_of(**values: str) -> str:
     return pl.DataFrame({**FOCUS, "ChargeDescription": "x", **values}).write_csv()
 
@@ -149,6 +167,7 @@ CUT = gzip.compress(GOOD.encode() * 900, mtime=0)[:-50]
         ("a.csv", "a,b\n1,2\n", r"a\.csv: line 1: the columns do not match a known format"),
         ("a.csv", f"{HEADER}\n", "the bill has no line"),
         ("a.csv", "", r"a\.csv is empty"),
+        ("a.csv", GOOD.encode("utf-16"), r"a\.csv: line 1: not in UTF-8"),
         ("a.csv", f"{GOOD}{LINE[:-5]}\xff\n".encode("latin-1"), r"a\.csv: line 3"),
         ("a.jsonl", '{"cost_type": "regular"}\n{"cost', r"a\.jsonl: line 2"),
         ("a.jsonl", "[]\n", r"a\.jsonl: line 1: not a JSON object"),

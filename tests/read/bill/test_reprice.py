@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.read.bill.test_check import line
+from tests.read.bill.test_readers import FORMATS
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -99,3 +100,69 @@ def test_emissions_are_those_of_the_hours_here_and_there(tmp_path: Path) -> None
     assert (row["gco2e_now"], row["gco2e_there"]) == pytest.approx((14740.56, 16997.9), rel=1e-5)
     totals = answer.totals.row(0, named=True)
     assert (totals["lines_with_gco2e"], totals["gco2e_now"]) == (1, row["gco2e_now"])
+
+
+USED = {
+    **FORMATS["AWS"],
+    "line_item_usage_amount": "1",
+    "product_region_code": "us-east-1",
+    "line_item_line_item_description": "$0.096 per On Demand Linux m6i.large Instance Hour",
+}
+ON_DEMAND = {
+    **USED,
+    "line_item_line_item_type": "Usage",
+    "line_item_unblended_cost": "0.096",
+    "savings_plan_savings_plan_a_r_n": "",
+    "savings_plan_savings_plan_effective_cost": "0",
+}
+FEE = {
+    **USED,
+    "line_item_line_item_type": "SavingsPlanRecurringFee",
+    "line_item_unblended_cost": "0.1",
+    "savings_plan_total_commitment_to_date": "0.1",
+    "savings_plan_used_commitment": "0.03",
+    "savings_plan_savings_plan_effective_cost": "0",
+}
+
+
+def test_the_unused_part_of_a_fee_stays_and_options_are_told_apart(tmp_path: Path) -> None:
+    """The total was 0.126 of a bill of 0.196: the unused part of the fee was lost."""
+    path = tmp_path / "bill.csv"
+    pl.from_dicts([FEE, USED, ON_DEMAND]).with_columns(pl.all().fill_null("0")).write_csv(path)
+
+    answer = SAMPLE.bill(path).reprice(on=["gcp"])
+
+    assert answer.totals.select("cost_bill", "cost_other").row(0) == (
+        Decimal("0.196"),
+        Decimal("0.07"),
+    )
+    now = answer.rows.select("option_now", "cost_now").rows()
+    assert now == [("on_demand", Decimal("0.096")), ("committed", Decimal("0.03"))]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"PricingQuantity": ""}, "m6i.large: no hours stated"),
+        ({"PricingCategory": "Committed", "BilledCost": "0"}, "covered by a commitment, and the"),
+        ({"ChargeDescription": "m6i.large with BYOL Instance Hour"}, "m6i.large: with your own"),
+    ],
+    ids=["no hours", "no cost", "own license"],
+)
+def test_a_machine_without_hours_or_cost_saves_nothing(change, why, tmp_path: Path) -> None:
+    path = tmp_path / "bill.csv"
+    details = '{"InstanceType":"m6i.large","OperatingSystem":"Linux"}'
+    line(**{"BilledCost": "0.096", "SkuPriceDetails": details, **change}).write_csv(path)
+    answer = SAMPLE.bill(path).reprice(on=["gcp"])
+    assert answer.rows.is_empty()
+    assert answer.left["why"].item().startswith(why)
+
+
+def test_credits_lower_the_bill_of_google(tmp_path: Path) -> None:
+    path = tmp_path / "bill.csv"
+    google = {"ProviderName": "Google", "ServiceName": "Compute Engine", "RegionId": "us-central1"}
+    details = '{"InstanceType":"n2-standard-2","OperatingSystem":"Linux"}'
+    row = {"BilledCost": "1", "EffectiveCost": "0.7", "SkuPriceDetails": details}
+    line(**google, **row).write_csv(path)
+    totals = SAMPLE.bill(path).reprice(on=["gcp"]).totals
+    assert totals["cost_bill"].to_list() == [Decimal("0.7")]

@@ -28,7 +28,7 @@ CHECKED = {
     "equal": "equal to list",
     "rounding": "equal to list but for rounding",
     "as_contracted": "as contracted",
-    "discounted": "below list: negotiated discount",
+    "discounted": "below list: a discount or free tier",
     "commitment": "covered by a commitment",
     "spot": "spot, within the day's range",
     "differs": "DIFFERS FROM LIST",
@@ -121,7 +121,7 @@ def check(
         largest=_largest(classified.filter(wrong)).collect(engine="streaming"),
         commitments=_commitments(classified),
         currency=bill.currency,
-        notes=_notes(grouped, bill),
+        notes=_notes(grouped, bill, dataset),
         bill=bill,
     )
 
@@ -259,8 +259,9 @@ def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
     as_contracted = _near(billed, contracted) | _rounded(billed, contracted)
     committed = pl.col("commitment").is_not_null() | (pl.col("option") == "committed")
     correction = pl.col("charge_class").str.to_lowercase() == "correction"
+    refund = (billed < 0) & (quantity > 0)
     before: Mapping[str, pl.Expr] = {
-        "not_usage": (pl.col("category") != "usage") | correction,
+        "not_usage": (pl.col("category") != "usage") | correction | refund,
         "unused_commitment": pl.col("commitment_status") == "unused",
         "billed_twice": pl.col("double"),
     }
@@ -275,7 +276,7 @@ def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
         "differs_from_contract": contract.is_not_null(),
         "equal": _near(billed, expected),
         "rounding": _rounded(billed, expected),
-        "discounted": billed.abs() < expected.abs(),
+        "discounted": (billed * expected >= 0) & (billed.abs() < expected.abs()),
     }
     chosen = pl.coalesce(
         *(pl.when(test).then(pl.lit(name, dtype=CLASS)) for name, test in before.items()),
@@ -291,7 +292,7 @@ def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
         expected=exact,
         money=pl.coalesce("list_cost", pl.col("list_price") * pl.col("quantity"), "billed"),
     ).with_columns(
-        difference=pl.when(_is("billed_twice", "idle_commitment"))
+        difference=pl.when(_is("billed_twice"))
         .then("billed")
         .when(_is("differs_from_contract"))
         .then(pl.col("billed") - pl.col("quantity") * pl.col("contract"))
@@ -328,7 +329,7 @@ def _grouped(lines: pl.LazyFrame, lookup: pl.DataFrame, kinds: pl.DataFrame) -> 
             list_cost=pl.col("money").sum(),
             size=pl.col("money").abs().sum(),
             billed=pl.col("billed").sum(),
-            difference=pl.col("difference").sum(),
+            difference=_known_sum("difference"),
         )
         .collect(engine="streaming")
     )
@@ -341,6 +342,11 @@ def _grouped(lines: pl.LazyFrame, lookup: pl.DataFrame, kinds: pl.DataFrame) -> 
     )
 
 
+def _known_sum(column: str) -> pl.Expr:
+    """Sum a column; null instead of 0 if it has no value."""
+    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()).alias(column)
+
+
 SHOWN = [
     *("file", "line", "class", "provider", "service", "region", "type", "resource", "start"),
     *("quantity", "unit", "list_price", "price", "billed", "expected", "difference"),
@@ -350,7 +356,7 @@ SHOWN = [
 
 def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
     """Select the lines with the largest unexplained differences."""
-    size = pl.col("difference").abs()
+    size = pl.col("difference").fill_null(0).abs()
     return (
         lines.filter(_is(*ERRORS))
         .select("row", *SHOWN)
@@ -415,7 +421,7 @@ def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
 def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
     return (
         grouped.group_by("class", "price_of")
-        .agg(pl.col("lines", "list_cost", "billed", "difference").sum())
+        .agg(pl.col("lines", "list_cost", "billed").sum(), _known_sum("difference"))
         .sort("class", "price_of")
         .with_columns(pl.col("class").cast(pl.String))
     )
@@ -431,7 +437,7 @@ def _services(grouped: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
+def _notes(grouped: pl.DataFrame, bill: BillLines, dataset: Release) -> tuple[str, ...]:
     notes = []
     checked = grouped.filter(_is(*CHECKED))
 
@@ -456,6 +462,12 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
         notes.append(
             f"Lines older than the price history: {missing:,}. Fetch past prices with hwprices"
             " admin backfill, or compare with the first price known: --nearest (nearest=True)."
+        )
+    made = datetime.fromisoformat(dataset.manifest["created_at"])
+    if bill.last > made:
+        notes.append(
+            f"The release is of {made:%Y-%m-%d}: later lines of the bill are compared with its"
+            " last prices."
         )
     if bill.ignored:
         notes.append(f"Not read: {', '.join(bill.ignored)}.")

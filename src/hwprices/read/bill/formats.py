@@ -63,8 +63,9 @@ class Format:
 
     ``signs``: columns in lower case that identify the format together. ``words``: by column and
     meaning, the vendor's words in lower case; an unknown ``category`` is an error. ``days``: a line
-    covers one day. ``structures``: columns that are nested in JSON lines and Parquet, with DuckDB's
-    type.
+    covers one day. ``blocks``: the quantity is in the unit without its number, the list price in
+    the pricing currency: of "100 Hours" in USD the hours. ``structures``: columns that are nested
+    in JSON lines and Parquet, with DuckDB's type.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Format:
     words: Mapping[str, Mapping[str, str]]
     provider: str = ""
     days: bool = False
+    blocks: bool = False
     structures: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -109,7 +111,7 @@ FORMATS = (
         },
     ),
     Format(
-        name="AWS CUR 2.0",
+        name="AWS CUR",
         signs=("line_item_line_item_type", "line_item_usage_start_date"),
         words={
             "category": {
@@ -143,6 +145,7 @@ FORMATS = (
         },
         provider="azure",
         days=True,
+        blocks=True,
     ),
     Format(
         name="Google Cloud detailed export",
@@ -197,6 +200,7 @@ NOT_MACHINE_HOURS = {
     "aws": r"EBSOptimized|CPUCredits|Mbps per ",
     "gcp": r"(?i)\b(?:core|ram|gpu|local storage)\b.* (?:running|in) ",
 }
+PART_UNIT = r"(?i)\b(?:[ov]?cpu|core|[gtm]i?b|gibibyte|gigabyte)s?\b"
 """Charges under a machine's name that are not machine hours; Google's are hours of components."""
 
 SYSTEMS = {
@@ -217,6 +221,9 @@ SOFTWARE = {
     r"sql\s*(?:server)?\s*web": "sql_web",
 }
 
+AZURE_LINUX = r"(?i)\bseries\b"
+"""Azure names the series of every machine, and adds Windows to it, but not Linux."""
+
 UNITS = {r"month|/\s*mo\b": HOURS_PER_MONTH, r"hour|\bhrs?\b|^h$": 1}
 """Words for time in a unit: its hours. Other units are not read."""
 
@@ -228,8 +235,9 @@ def distinct(lines: pl.LazyFrame) -> pl.DataFrame:
 
 
 def described(keys: pl.DataFrame) -> pl.DataFrame:
-    """Parse the texts: add type, os, software, tenancy, place, hours, block, compute, bought.
+    """Parse the texts of each kind of line.
 
+    Adds type, os, software, license_model, tenancy, place, hours, block, compute, bought.
     ``type`` is the machine type in lower case, null for other charges. ``os`` is null if unstated.
     ``hours`` are the hours of one unit of quantity. ``sku_id`` is the SKU, or for AWS the SKU in
     the rate code.
@@ -243,7 +251,11 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
     software = details.str.extract(r'"(?i:preinstalledsw|pre_installed_sw)"\s*:\s*"([^"]+)"')
     words = pl.concat_str(system, software.fill_null(""), usage, description, separator=" ")
     tenancy = pl.concat_str(
-        details.str.extract(r'"(?i:x?_?tenancy)"\s*:\s*"([^"]+)"').fill_null(""),
+        pl.coalesce(
+            details.str.extract(r'"(?i:x?_?tenancy)"\s*:\s*"([^"]+)"'),
+            description.str.extract(r"(?i)\b(dedicated)\b"),
+            pl.lit(""),
+        ),
         usage,
         separator=" ",
     )
@@ -264,13 +276,22 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         for provider, pattern in NOT_MACHINE_HOURS.items()
     )
     unit = pl.col("unit").str.to_lowercase().fill_null("")
-    block = unit.str.extract(r"^(\d+)\s").cast(pl.Int64).fill_null(1)
     return keys.with_columns(
         sku_id=pl.coalesce("sku", pl.col("rate").str.split(".").list.first()),
         compute=compute | other,
-        type=pl.when((compute & ~beside) | other).then(machine.str.to_lowercase()),
-        os=_first(words, SYSTEMS),
+        type=pl.when((compute & ~beside & ~unit.str.contains(PART_UNIT)) | other).then(
+            machine.str.to_lowercase()
+        ),
+        os=pl.coalesce(
+            _first(words, SYSTEMS),
+            pl.when(pl.col("provider") == "azure", words.str.contains(AZURE_LINUX)).then(
+                pl.lit("linux")
+            ),
+        ),
         software=_first(words, SOFTWARE).fill_null("none"),
+        license_model=pl.when(words.str.contains(r"(?i)\bbyol\b"))
+        .then(pl.lit("byol"))
+        .otherwise(pl.lit("included")),
         tenancy=pl.when(tenancy.str.contains(r"(?i)dedicated"))
         .then(pl.lit("dedicated"))
         .when(tenancy.str.contains(r"(?i)\bhost\b"))
@@ -280,7 +301,7 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         hours=_first(unit, {pattern: str(hours) for pattern, hours in UNITS.items()}).cast(
             pl.Int64
         ),
-        block=block,
+        block=block_of(unit),
         bought=pl.when(
             (pl.col("option") == "spot")
             | usage.str.contains("SpotUsage|Spot$")
@@ -296,6 +317,11 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
 def plain_place(region: pl.Expr) -> pl.Expr:
     """Normalize a region: remove case, spaces and hyphens, so that "East US" is eastus."""
     return region.str.to_lowercase().str.replace_all(r"[\s_-]", "")
+
+
+def block_of(unit: pl.Expr) -> pl.Expr:
+    """Return the number in a unit: 100 of "100 Hours", else 1."""
+    return unit.str.extract(r"^(\d+)\s").cast(pl.Int64).fill_null(1)
 
 
 def _first(text: pl.Expr, patterns: dict[str, str]) -> pl.Expr:

@@ -28,7 +28,10 @@ EARLIEST = "earliest known"
 of its hour in the vendor's past list, or the first known price, which is later."""
 
 AMOUNT = pl.Decimal(38, 12)
-SPEC = ["provider", "place", "type", "os", "software", "tenancy", "purchase_option"]
+SPEC = [
+    *("provider", "place", "type", "os", "software", "license_model", "tenancy"),
+    "purchase_option",
+]
 
 
 def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: str) -> pl.DataFrame:
@@ -44,7 +47,8 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     lines = keys.select(
         KEY,
         "provider",
-        *("place", "type", "os", "software", "tenancy", "rate", "meter", "sku_id", "tier"),
+        *("place", "type", "os", "software", "license_model", "tenancy"),
+        *("rate", "meter", "sku_id", "tier"),
         line_type=pl.col("type"),
         purchase_option=purchase,
     )
@@ -61,8 +65,7 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
         ),
         BY_SKU,
     )
-    included = listed.filter(license_model="included")
-    by_spec = _single(lines.select(KEY, "line_type", *SPEC).join(included, on=SPEC), BY_SPEC)
+    by_spec = _single(lines.select(KEY, "line_type", *SPEC).join(listed, on=SPEC), BY_SPEC)
     by_part = pl.concat(
         [
             ids.drop("line_type")
@@ -259,7 +262,7 @@ def _with_reasons(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.Dat
     ]
     missing = pl.col("matched_by").is_null()
     no_unit = pl.col("hours").is_null() & (pl.col("per") != "use")
-    unit = pl.format("the unit {} is not a time", pl.col("unit").fill_null("none"))
+    unit = pl.format("the unit {} is not hours or months", pl.col("unit").fill_null("none"))
     cases = [(missing & test, why, detail) for test, why, detail in reasons]
     cases.append((~missing & no_unit, "unknown_sku", unit))
     return (

@@ -32,6 +32,7 @@ from hwprices.read.bill.formats import (
     TEXT,
     TIME,
     Format,
+    block_of,
 )
 from hwprices.read.sql import NO_EXTENSIONS, connect
 from hwprices.release.database import quoted_list, quoted_name, quoted_text
@@ -119,6 +120,11 @@ def read(path: str | Path) -> BillLines:
     lines = pl.scan_parquet(copies, row_index_name="row").with_columns(
         pl.col("row").cast(pl.Int64), line=pl.col("row").cast(pl.Int64) + pl.col("to_line")
     )
+    if form.blocks:
+        lines = lines.with_columns(
+            quantity=pl.col("quantity") / block_of(pl.col("unit")),
+            list_price=pl.col("list_price") * pl.col("exchange_rate").fill_null(1),
+        )
     currency, begin, end = _check(lines, form)
     atexit.register(folder.cleanup)  # frames may be used after the objects they came from
     return BillLines(
@@ -238,8 +244,8 @@ def _copy(
     kind = _kind(part)
     file, packed = quoted_text(str(part)), f"compression = '{_compression(part)}'"
     if kind == "csv":
-        _check_lines(part, name, must_end=True)
         header = next(csv.reader(io.StringIO(_first_line(part, name))), [])
+        _check_lines(part, name, must_end=True)
         form, present = _format(name, header)
         types = {column: _file_type(form, column) for column in header}
         source = (
@@ -266,6 +272,10 @@ def _copy(
         # DuckDB (2.0.0) numbers the second of two columns that differ in case alone
         for column in sorted(columns.keys() - {row[0] for row in stored}):
             _fail(name, 1, f"the column {column.rpartition('_')[0]!r} is there twice")
+        maps = [quoted_name(column) for column, type_ in columns.items() if type_.startswith("MAP")]
+        if maps:  # to JSON, as in CSV files
+            replaced = ", ".join(f"to_json({column}) as {column}" for column in maps)
+            source = f"(select * replace ({replaced}) from {source})"  # noqa: S608
         form, present = _format(name, _paths(columns))
     nested = {} if kind == "csv" else form.structures
     values = {column: _expression(form, column, present, nested) for column in COLUMNS}
@@ -305,7 +315,12 @@ def _file_type(form: Format, column: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Normalize the name of a column: lower case, _ for a dot, without a sign."""
+    """Normalize the name of a column: lower case, _ for a dot, without a sign.
+
+    Names of AWS CUR 1 become those of CUR 2: lineItem/UsageType is line_item_usage_type.
+    """
+    if "/" in name:
+        name = re.sub(r"(?<=\w)(?=[A-Z])", "_", name).replace("/", "_")
     return name.lower().replace(".", "_").lstrip("+-")
 
 

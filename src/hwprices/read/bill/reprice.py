@@ -18,7 +18,7 @@ from hwprices.read.find.search import Search
 from hwprices.release.release import Release
 
 SYSTEM = ["os", "software", "tenancy"]
-MACHINE = ["provider", "region", "instance_type", *SYSTEM]
+MACHINE = ["provider", "region", "instance_type", *SYSTEM, "option_now"]
 SIZES = ("vcpus", "memory_gib", "local_disk_gib")
 
 COLUMNS = (
@@ -97,7 +97,8 @@ def reprice(
 def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Sum hours and cost in USD of each machine, and the cost of everything else.
 
-    A line that a commitment covers costs its share of the commitment's fee.
+    A line that a commitment covers costs its share of the commitment's fee, and Google's lines
+    what their credits leave.
     """
     if bill.currency != "USD" and bill.currency not in rates:
         raise HwpricesError(
@@ -105,14 +106,18 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
             f"Give a rate: --usd-per {bill.currency}=…",
         )
     kinds = line_keys.distinct(bill.lines)
-    committed = pl.col("commitment").is_not_null() | (pl.col("option") == "committed")
-    cost = pl.when(committed).then(pl.coalesce("effective", "billed")).otherwise("billed")
+    spread = pl.col("commitment").is_not_null() | (pl.col("option") == "committed")
+    spread = spread.fill_null(False)
+    net = pl.coalesce("effective", "billed") + pl.col("unused").fill_null(0)
+    cost = pl.when(spread | (pl.col("provider") == "gcp")).then(net).otherwise("billed")
     is_use = (pl.col("category") == "usage") & (
         pl.col("commitment_status").fill_null("used") != "unused"
     )
     sums = (
-        bill.lines.with_columns(is_use=is_use, cost=cost)
-        .group_by(KEY, "is_use", "category")
+        bill.lines.with_columns(
+            is_use=is_use, cost=cost, is_spread=spread, is_unstated=spread & (net == 0)
+        )
+        .group_by(KEY, "is_use", "is_spread", "is_unstated", "category")
         .agg(lines=pl.len(), quantity=pl.col("quantity").sum(), cost=pl.col("cost").sum())
         .collect(engine="streaming")
     )
@@ -129,20 +134,27 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
         .join(places.unique(["provider", "place"]).collect(), on=["provider", "place"], how="left")
         .with_columns(
             cost=pl.col("cost") * to_usd,
+            option_now=pl.when("is_spread").then(pl.lit("committed")).otherwise("bought"),
             hours=pl.col("quantity") * pl.col("hours").cast(AMOUNT) * pl.col("block"),
             region=pl.coalesce("listed_region", "region"),
             why=pl.when(pl.col("category") != "usage")
             .then(pl.format("{} (not usage)", "category"))
             .when(~pl.col("is_use"))
             .then(pl.lit("unused part of a commitment"))
+            .when("is_unstated")
+            .then(pl.lit("covered by a commitment, and the bill does not state what it cost"))
             .when(pl.col("type").is_null())
             .then(pl.format("{}: no machine", pl.col("service").fill_null("no service")))
             .when(pl.col("instance_type").is_null())
             .then(pl.format("{}: unknown machine type", "type"))
             .when(pl.col("os").is_null())
             .then(pl.format("{}: no operating system stated", "type"))
+            .when(pl.col("license_model") == "byol")
+            .then(pl.format("{}: with your own license", "type"))
             .when(pl.col("hours").is_null())
-            .then(pl.format("{}: unit {}", "type", pl.col("unit").fill_null("none"))),
+            .then(pl.format("{}: unit {}", "type", pl.col("unit").fill_null("none")))
+            .when(pl.col("quantity") == 0)
+            .then(pl.format("{}: no hours stated", "type")),
         )
     )
     machines = rows.filter(pl.col("why").is_null())

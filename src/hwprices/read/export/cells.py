@@ -169,8 +169,8 @@ def plain(value: Any) -> Any:
             return {_key(key): plain(item) for key, item in value.items()}
         case list() | tuple():
             return [plain(item) for item in value]
-        case _:
-            return str(value)
+        case _:  # decimals as 0.0000001, not 1E-7
+            return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 def _key(key: Any) -> str:
