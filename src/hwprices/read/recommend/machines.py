@@ -14,6 +14,7 @@ from hwprices.read.find.search import (
     Bounds,
     Search,
     machine_types,
+    pairs,
     price_conditions,
 )
 from hwprices.read.overlays import apply, rules
@@ -60,7 +61,8 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     if limits.where != "cloud" and limits.machines != "cpus":
         frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
-        frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)))
+        is_named = pairs("machine", asked.unknown_accelerators)
+        frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)) | is_named)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
