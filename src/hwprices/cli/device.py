@@ -15,6 +15,8 @@ from hwprices.cli.common import UsdPer, open_dataset, print_frame, shares
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
+    STALE_CAPTION,
+    STALE_MARK,
     Row,
     codes,
     listing,
@@ -91,7 +93,7 @@ def render_devices(frame: pl.DataFrame) -> Table:
         title=f"{frame.height} devices",
         right=headings[2:],
         least=["launch price", "released", "GB/s", "device", "spot", "GB"],
-        caption="hwprices device ID shows one of them",
+        caption=f"hwprices device ID shows one of them; {STALE_CAPTION}",
     )
 
 
@@ -100,7 +102,9 @@ def _cell(row: Row, name: str) -> str:
         return ranged(row, name)
     value = row[name]
     if "usd" in name:
-        return money(value)
+        return money(value) + STALE_MARK * any(
+            sold["stale"] and sold.get(name) == value for sold in row["where_sold"] or []
+        )
     return number(value) if isinstance(value, float) else str("" if value is None else value)
 
 

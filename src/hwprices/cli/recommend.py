@@ -23,7 +23,7 @@ from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import covers
-from hwprices.read.find.offers import sheet_notes
+from hwprices.read.find.offers import ranked_notes
 from hwprices.read.find.search import USUAL
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.past import shortages
@@ -112,7 +112,7 @@ def recommend(
     end ranks; of a cloud's machines with the same accelerator the best size is shown.
 
     "break-even" counts the hours of this work after which a machine has cost as much as the
-    cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
+    cheapest rent for it: "> 5 years" where it is not used that long, "never" where its
     electricity alone costs more. --json and --csv have the hours even if they are more than 5 years
     and, without --top, also the machines left out, with the reason (excluded).
 
@@ -144,7 +144,7 @@ def recommend(
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
     ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
-    notes = list(sheet_notes(dataset, ranked))
+    notes = list(ranked_notes(dataset, ranked))
     sold_out = list(_sold_out(dataset, ranked))
     search = machines.search(dataset, question.limits)
     if search is not USUAL and frame.filter(where="cloud").is_empty():
@@ -469,7 +469,7 @@ def _ranking(
         right=["", "GPUs", *own, *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=["weights", *reversed(headings[1:]), "price\nof", "USD/h"],
+        least=["weights", "price\nof", *reversed(headings[1:]), "USD/h"],
     )
 
 

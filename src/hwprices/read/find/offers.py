@@ -170,6 +170,17 @@ def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     return (*wording.stale_notes(rows, wording.sheets(dataset)), *sheet_notes(dataset, rows))
 
 
+def ranked_notes(dataset: "Release", ranked: pl.DataFrame) -> tuple[str, ...]:
+    """State the ages of the prices of ranked machines, with ``machine`` and ``price_id``."""
+    types = {*ranked["machine"].drop_nulls()}
+    columns = ["price_id", "instance_type", "provider", "observed_at"]
+    prices = scan_types(dataset, "prices", types, columns).with_columns(
+        stale=wording.stale(dataset)
+    )
+    is_ranked = pl.col("price_id").is_in(ranked["price_id"].drop_nulls().to_list())
+    return age_notes(dataset, prices.filter(is_ranked).collect())
+
+
 def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """Describe the age of the price sheets behind ``rows``, which has the column ``provider``."""
     return wording.sheet_notes(
