@@ -25,10 +25,12 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import covers
 from hwprices.read.find.offers import ranked_notes
 from hwprices.read.find.search import USUAL
+from hwprices.read.find.words import MAX_WORDS
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.past import shortages
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend import table as table_of
+from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
@@ -138,7 +140,8 @@ def recommend(
     """
     rates = dict(parse_rates(usd_per))
     asked |= {"usd_per": {**ECB_RATES, **rates}, "overlays": filters.load_overlays(overlays)}
-    asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
+    model, places = _model_and_places(model, words or [])
+    asked |= {"words": " ".join(places), **_budgets(asked.get("budget") or [])}
     question = Question.of(model, **asked)
     dataset = open_dataset()
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
@@ -157,6 +160,21 @@ def recommend(
         ),
         notes=[*notes, *sold_out],
     )
+
+
+def _model_and_places(model: str, words: list[str]) -> tuple[str, list[str]]:
+    """Join the words of a model's name: deepseek v3, llama 3.3 70b."""
+    counts = [0, *range(min(len(words), MAX_WORDS), 0, -1)]
+    names = {count: " ".join([model, *words[:count]]) for count in counts}
+    used = next((count for count, name in names.items() if _is_known(name)), 0)
+    return names[used], words[used:]
+
+
+def _is_known(model: str) -> bool:
+    try:
+        return bool(media.benchmark(Question(model)) or model_shape(model))
+    except HwpricesError:
+        return False
 
 
 def _sold_out(dataset: Dataset, ranked: pl.DataFrame) -> Iterator[str]:
