@@ -253,6 +253,8 @@ export class Reader {
 
   /** A machine type or a family. */
   private type(phrase: string): Meaning | null {
+    const counted = /^(\S+) \d+$/.exec(phrase.toLowerCase());
+    if (phrase.includes("$") || (counted && this.accelerator(counted[1]!))) return null; // "h100 2" is not H100-2
     const start = `${normal(phrase)}_`;
     const family = this.machines.filter(({ spellings }) => spellings.some((text) => text.startsWith(start)));
     const found = [...this.typesOf(phrase), ...family].map(({ provider, type }) => `${provider}|${type}`);

@@ -81,6 +81,15 @@ OTHER_NAMES = {
 }
 """Synonyms: kind of thing and code."""
 
+OTHER_CLOUDS = {
+    "amazon": "aws",
+    "digital ocean": "digitalocean",
+    "ec2": "aws",
+    "lambda labs": "lambda",
+    "microsoft": "azure",
+}
+"""Names of clouds besides those of the release: the code of the provider."""
+
 KINDS = {
     "gpu": "gpu",
     "gpus": "gpu",
@@ -683,6 +692,7 @@ def providers(text: str, names: ReleaseWords) -> frozenset[str]:
 
 
 def _named(text: str, titles: Mapping[str, str]) -> list[str]:
+    text = OTHER_CLOUDS.get(text, text)
     return [
         provider
         for provider, title in titles.items()
@@ -699,7 +709,8 @@ def _market(text: str, names: ReleaseWords) -> str:
 
 def provider_spellings(names: ReleaseWords) -> dict[str, str]:
     """List the names by which ``providers`` finds a provider, each with its code."""
-    return {
+    others = {text: code for text, code in OTHER_CLOUDS.items() if code in names.providers}
+    return others | {
         spelling: provider
         for provider, title in names.providers.items()
         for spelling in (title.lower().split()[0], title.lower(), provider)
@@ -718,7 +729,13 @@ def which_provider(text: str, names: ReleaseWords) -> str:
 
 
 def _machines(phrase: str, names: ReleaseWords) -> Meaning | None:
-    """Understand a machine type, a family, or a word that is both: "a2"."""
+    """Understand a machine type, a family, or a word that is both: "a2".
+
+    "h100 2" and "h100 $2" are not the machine H100-2 of one cloud.
+    """
+    counted = re.fullmatch(r"(\S+) \d+", phrase)
+    if "$" in phrase or (counted and accelerators(counted[1].lower(), names.accelerators)):
+        return None
     machines = [*find_machines(names.machines, phrase), *find_family(names.machines, phrase)]
     chosen = frozenset((machine.provider, machine.instance_type) for machine in machines)
     return Meaning("type", {"machines": chosen}) if chosen else None
