@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import typer
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from tests.helpers.cases import cases
 from tests.helpers.releases import Release, with_private_hosts
 
 import hwprices
-from hwprices.cli.recommend import Beside, render_recommendation
+from hwprices.cli.recommend import Beside, read_number, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
@@ -869,3 +870,16 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert "in int8, with the range" in assumptions(make_job(Question("bge-m3", precision="8bit")))
     assert "prompts" not in assumptions(make_job(Question("bge-m3", "lora")))
     assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))
+
+
+def test_a_number_may_have_a_letter_for_its_size() -> None:
+    assert [read_number(float, text) for text in ("1T", "1.5b", "2e9", "0.5")] == [
+        1e12,
+        1.5e9,
+        2e9,
+        0.5,
+    ]
+    assert read_number(int, "128k") == 128_000
+    for wrong in ("abc", "4096.5", "inf", "nan", "", "k"):
+        with pytest.raises(typer.BadParameter, match="write 1e9, 1B or 128k"):
+            read_number(int, wrong)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import wraps
+from functools import partial, wraps
 from typing import Annotated, Any, get_args
 
 import polars as pl
@@ -35,6 +35,21 @@ from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Servi
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
+SIZES = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+
+
+def read_number(kind: type, text: str) -> Any:
+    """Read 1e12, 1T or 128k; ``kind`` is int for an integer."""
+    digits = text.strip().lower()
+    size = digits[-1:] if digits[-1:] in SIZES else ""
+    try:
+        value = float(digits.removesuffix(size)) * SIZES[size]
+        if kind is int and value != int(value):
+            raise ValueError
+        return kind(value)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{text} is not a number: write 1e9, 1B or 128k") from None
+
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a question to a command, which gets those that are given as ``asked``."""
@@ -52,7 +67,11 @@ def _with_question(command: Callable[..., None]) -> Callable[..., None]:
         about = ABOUT[one.name]
         kind: Any = list[str] if about["repeated"] else next(iter(get_args(one.type)), one.type)
         shown = typer.Option(
-            *(about["flags"] or "").split(), help=about["help"], rich_help_panel=about["panel"]
+            *(about["flags"] or "").split(),
+            help=about["help"],
+            rich_help_panel=about["panel"],
+            parser=partial(read_number, kind) if kind in (int, float) else None,
+            metavar=f"<{kind.__name__}>" if kind in (int, float) else None,
         )
         added.append(
             own.parameters["asked"].replace(
