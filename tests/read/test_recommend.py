@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -883,3 +884,12 @@ def test_a_number_may_have_a_letter_for_its_size() -> None:
     for wrong in ("abc", "4096.5", "inf", "nan", "", "k"):
         with pytest.raises(typer.BadParameter, match="write 1e9, 1B or 128k"):
             read_number(int, wrong)
+
+
+def test_a_count_of_accelerators_is_that_of_the_machine(sample_root: Path) -> None:
+    """DeepSeek-V3 on 8 A100: no machine has the memory, and no other count is an answer."""
+    frame = hwprices.open(sample_root).recommend("deepseek-v3", words="8x a100")
+    assert frame["rank"].null_count() == frame.height > 0
+    assert "too_small" in {*frame["excluded_reason"]}
+    fits = hwprices.open(sample_root).recommend("llama-3.3-70b", words="2x h100", where="cloud")
+    assert {*fits.drop_nulls("rank")["total_accelerators"]} == {2}

@@ -96,7 +96,7 @@ ModelName = Annotated[
 Places = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Accelerators, clouds and places: h100 aws europe. Community hosts are ranked only"
+        help="Accelerators, clouds and places: 8xh100 aws europe. Community hosts are ranked only"
         " with the word community, regions for governments only by name."
     ),
 ]
