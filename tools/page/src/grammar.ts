@@ -284,7 +284,8 @@ export class Reader {
     const words = text.split(/[\s_-]+/).map(squeezed).filter(Boolean);
     const ofWords = words.map((word) => {
       const whole = own(this.grammar.accelerator_words, word);
-      return new Set(start && (!whole || word === this.grammar.forms[0]) ? this.begun(word) : whole);
+      const mayBegin = this.grammar.forms.includes(word) ? word === this.grammar.forms[0] : !whole; // sxm, but nvl is not nvlink
+      return new Set(start && mayBegin ? this.begun(word) : whole);
     });
     const found = [...(ofWords[0] ?? [])].filter((position) => ofWords.every((positions) => positions.has(position)));
     return found.length > 0 ? make(found.sort((one, other) => one - other).map((position) => accelerators[position]!)) : null;

@@ -182,6 +182,7 @@ REWRITTEN = {
     r"\b(\d+(?:\.\d+)?)\s+([gt]i?b)\b": r"\1\2",
     r"\b([a-z]+\d+[a-z]?)(sxm\d?|pcie|nvl)\b": r"\1 \2",
     r"\bmi[ -](\d{2,3}[ax]?)\b": r"mi\1",
+    r"\btesla\s+(?=[a-z]\d)": "",
     **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
     rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
@@ -778,8 +779,8 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
 
 
 def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
-    if word == FORMS[0]:  # sxm, also where H200 has it without a number
-        return True
+    if word in FORMS:  # sxm begins sxm5, also where H200 has it alone; nvl is not nvlink
+        return word == FORMS[0]
     is_complete = any(_has_word(device, word, start=False) for device in devices)
     return len(word) >= MIN_BEGUN_DEVICE and not is_complete
 
