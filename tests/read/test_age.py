@@ -1,9 +1,11 @@
 """How old figures are, in words."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import polars as pl
 from tests.helpers.manifests import provider_entry, release_manifest
+from tests.helpers.terminal import run
 
 from hwprices.release import wording
 from hwprices.release.wording import sheet_notes
@@ -59,3 +61,17 @@ def test_a_price_is_stale_by_its_release_and_a_recording_by_the_newest_of_its_pr
         "aws: 1 price stale, seen on 2021-02-09.",
         "ovh: 1 price stale, seen on 2026-04-20.",
     )
+
+
+def test_a_stale_price_is_marked_where_machines_and_devices_are_ranked(sample_root: Path) -> None:
+    """Vultr's MI300X of January 2025 came first, without a word on its age."""
+    words = ("llama", "3.1", "70b", "mi300x")  # the model's name may have several
+    ranked = run("recommend", *words, "--where", "cloud", root=sample_root)
+    assert "vultr: 1 price stale, seen on 2025-01-08." in ranked.stdout
+    devices = run("compare", "h100", "vs", "mi300x", root=sample_root).stdout.splitlines()
+    prices = [line for line in devices if "nvidia-h100-sxm5" in line or "amd-mi300x" in line]
+    assert [line.count("*") for line in prices] == [0, 1]
+    one = run("device", "h100", "sxm", root=sample_root).stdout
+    assert one.startswith("H100 SXM5 80 GB (nvidia-h100-sxm5-80gb)")
+    hopper = run("device", "hopper", root=sample_root).stdout
+    assert {"nvidia-h100-sxm5-80gb", "nvidia-h200-sxm", "nvidia-gh200-96gb"} <= {*hopper.split()}

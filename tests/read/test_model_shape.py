@@ -36,8 +36,8 @@ def test_a_name_is_understood(name: str) -> None:
 
 
 @cases("read/repositories")
-def test_a_name_of_a_repository_is_understood(name: str, expected: str) -> None:
-    assert model_shape(name).name == expected
+def test_a_name_of_a_repository_is_understood(name: str, expected: str, stored: str) -> None:
+    assert (model_shape(name).name, Question(name).stored or "") == (expected, stored)
 
 
 def test_every_repository_of_the_sheet_is_understood() -> None:

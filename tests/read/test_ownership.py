@@ -238,8 +238,8 @@ def test_emissions_of_a_recommendation_are_said_to_be_of_electricity(release: Re
 @pytest.mark.parametrize(
     ("ownership", "hours", "shown"),
     [
-        (Ownership(lifetime_years=1), 5078.2, "not within 1 year"),  # 4,380 hours of use
-        (Ownership(utilisation=0.1), 5078.2, "not within 5 years"),
+        (Ownership(lifetime_years=1), 5078.2, "> 1 year"),  # 4,380 hours of use
+        (Ownership(utilisation=0.1), 5078.2, "> 5 years"),
         (Ownership(usd_per_kwh=4), None, "never"),  # 63.65 USD/h of electricity
     ],
 )

@@ -5,10 +5,12 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import typer
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ from tests.helpers.cases import cases
 from tests.helpers.releases import Release, with_private_hosts
 
 import hwprices
-from hwprices.cli.recommend import Beside, render_recommendation
+from hwprices.cli.recommend import Beside, read_number, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
@@ -602,9 +604,9 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
     """At half of all hours 5 years are 21,900."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
     assert frame["payback_hours"][0] == pytest.approx(9397.5, abs=0.5)
-    assert "not within" not in drawn(frame)
+    assert "> 5 years" not in drawn(frame)
     late = frame.with_columns(payback_hours=pl.col("payback_hours") * 3)
-    assert "not within 5 years" in drawn(late)
+    assert "> 5 years" in drawn(late)
 
 
 @cases("read/wrong_questions", question=yaml.safe_load)
@@ -869,3 +871,25 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert "in int8, with the range" in assumptions(make_job(Question("bge-m3", precision="8bit")))
     assert "prompts" not in assumptions(make_job(Question("bge-m3", "lora")))
     assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))
+
+
+def test_a_number_may_have_a_letter_for_its_size() -> None:
+    assert [read_number(float, text) for text in ("1T", "1.5b", "2e9", "0.5")] == [
+        1e12,
+        1.5e9,
+        2e9,
+        0.5,
+    ]
+    assert read_number(int, "128k") == 128_000
+    for wrong in ("abc", "4096.5", "inf", "nan", "", "k"):
+        with pytest.raises(typer.BadParameter, match="write 1e9, 1B or 128k"):
+            read_number(int, wrong)
+
+
+def test_a_count_of_accelerators_is_that_of_the_machine(sample_root: Path) -> None:
+    """DeepSeek-V3 on 8 A100: no machine has the memory, and no other count is an answer."""
+    frame = hwprices.open(sample_root).recommend("deepseek-v3", words="8x a100")
+    assert frame["rank"].null_count() == frame.height > 0
+    assert "too_small" in {*frame["excluded_reason"]}
+    fits = hwprices.open(sample_root).recommend("llama-3.3-70b", words="2x h100", where="cloud")
+    assert {*fits.drop_nulls("rank")["total_accelerators"]} == {2}

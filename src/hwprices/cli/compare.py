@@ -91,6 +91,7 @@ def compare(
 
         hwprices compare h100 mi300x --model llama-3.3-70b
     """
+    machine_types = [name for name in machine_types if name.lower() not in words.SKIPPED]
     dataset = open_dataset()
     if devices := _accelerators(dataset, machine_types):
         values = {"--equals": equals, "--region": options["region"], "--os": options["os"]}

@@ -15,6 +15,8 @@ from hwprices.cli.common import UsdPer, open_dataset, print_frame, shares
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
+    STALE_CAPTION,
+    STALE_MARK,
     Row,
     codes,
     listing,
@@ -34,7 +36,7 @@ CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-dat
 """Where the sheet cpu_speeds is from, and its license."""
 
 DeviceName = Annotated[
-    str,
+    list[str],
     typer.Argument(
         help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.",
         autocompletion=filters.devices,
@@ -57,7 +59,7 @@ def device(name: DeviceName, usd_per: UsdPer = None) -> None:
     rates = parse_rates(usd_per)
     dataset = open_dataset()
     try:
-        answer = dataset.device(name, usd_per=rates)
+        answer = dataset.device(" ".join(name), usd_per=rates)
     except SeveralDevicesError as several:
         answer = pl.concat(dataset.device(name, usd_per=rates) for name in several.devices)
     draw = render_device if answer.height == 1 else render_devices
@@ -91,7 +93,7 @@ def render_devices(frame: pl.DataFrame) -> Table:
         title=f"{frame.height} devices",
         right=headings[2:],
         least=["launch price", "released", "GB/s", "device", "spot", "GB"],
-        caption="hwprices device ID shows one of them",
+        caption=f"hwprices device ID shows one of them; {STALE_CAPTION}",
     )
 
 
@@ -100,7 +102,8 @@ def _cell(row: Row, name: str) -> str:
         return ranged(row, name)
     value = row[name]
     if "usd" in name:
-        return money(value)
+        sold = [sold for sold in row["where_sold"] or [] if value and sold.get(name) == value]
+        return money(value) + STALE_MARK * any(offer["stale"] for offer in sold)
     return number(value) if isinstance(value, float) else str("" if value is None else value)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import wraps
+from functools import partial, wraps
 from typing import Annotated, Any, get_args
 
 import polars as pl
@@ -23,15 +23,32 @@ from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import covers
-from hwprices.read.find.offers import sheet_notes
+from hwprices.read.find.offers import ranked_notes
 from hwprices.read.find.search import USUAL
+from hwprices.read.find.words import MAX_WORDS
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.past import shortages
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend import table as table_of
+from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
+
+SIZES = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+
+
+def read_number(kind: type, text: str) -> Any:
+    """Read 1e12, 1T or 128k; ``kind`` is int for an integer."""
+    digits = text.strip().lower()
+    size = digits[-1:] if digits[-1:] in SIZES else ""
+    try:
+        value = float(digits.removesuffix(size)) * SIZES[size]
+        if kind is int and value != int(value):
+            raise ValueError
+        return kind(value)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{text} is not a number: write 1e9, 1B or 128k") from None
 
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,7 +67,11 @@ def _with_question(command: Callable[..., None]) -> Callable[..., None]:
         about = ABOUT[one.name]
         kind: Any = list[str] if about["repeated"] else next(iter(get_args(one.type)), one.type)
         shown = typer.Option(
-            *(about["flags"] or "").split(), help=about["help"], rich_help_panel=about["panel"]
+            *(about["flags"] or "").split(),
+            help=about["help"],
+            rich_help_panel=about["panel"],
+            parser=partial(read_number, kind) if kind in (int, float) else None,
+            metavar=f"<{kind.__name__}>" if kind in (int, float) else None,
         )
         added.append(
             own.parameters["asked"].replace(
@@ -75,7 +96,7 @@ ModelName = Annotated[
 Places = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Accelerators, clouds and places: h100 aws europe. Community hosts are ranked only"
+        help="Accelerators, clouds and places: 8xh100 aws europe. Community hosts are ranked only"
         " with the word community, regions for governments only by name."
     ),
 ]
@@ -112,7 +133,7 @@ def recommend(
     end ranks; of a cloud's machines with the same accelerator the best size is shown.
 
     "break-even" counts the hours of this work after which a machine has cost as much as the
-    cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
+    cheapest rent for it: "> 5 years" where it is not used that long, "never" where its
     electricity alone costs more. --json and --csv have the hours even if they are more than 5 years
     and, without --top, also the machines left out, with the reason (excluded).
 
@@ -138,13 +159,14 @@ def recommend(
     """
     rates = dict(parse_rates(usd_per))
     asked |= {"usd_per": {**ECB_RATES, **rates}, "overlays": filters.load_overlays(overlays)}
-    asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
+    model, places = _model_and_places(model, words or [])
+    asked |= {"words": " ".join(places), **_budgets(asked.get("budget") or [])}
     question = Question.of(model, **asked)
     dataset = open_dataset()
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
     ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
-    notes = list(sheet_notes(dataset, ranked))
+    notes = list(ranked_notes(dataset, ranked))
     sold_out = list(_sold_out(dataset, ranked))
     search = machines.search(dataset, question.limits)
     if search is not USUAL and frame.filter(where="cloud").is_empty():
@@ -157,6 +179,21 @@ def recommend(
         ),
         notes=[*notes, *sold_out],
     )
+
+
+def _model_and_places(model: str, words: list[str]) -> tuple[str, list[str]]:
+    """Join the words of a model's name: deepseek v3, llama 3.3 70b."""
+    counts = [0, *range(min(len(words), MAX_WORDS), 0, -1)]
+    names = {count: " ".join([model, *words[:count]]) for count in counts}
+    used = next((count for count, name in names.items() if _is_known(name)), 0)
+    return names[used], words[used:]
+
+
+def _is_known(model: str) -> bool:
+    try:
+        return bool(media.benchmark(Question(model)) or model_shape(model))
+    except HwpricesError:
+        return False
 
 
 def _sold_out(dataset: Dataset, ranked: pl.DataFrame) -> Iterator[str]:
@@ -469,7 +506,7 @@ def _ranking(
         right=["", "GPUs", *own, *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=["weights", *reversed(headings[1:]), "price\nof", "USD/h"],
+        least=["weights", "price\nof", *reversed(headings[1:]), "USD/h"],
     )
 
 

@@ -44,7 +44,7 @@ def tco(
 
     Prints for each machine on sale: its price, what an hour of use costs its owner, what as many
     accelerators cost per hour on demand in the cheapest cloud offer, and after how many hours of
-    use owning is cheaper. That is "not within 5 years" if it is beyond the machine's lifetime
+    use owning is cheaper. That is "> 5 years" if it is beyond the machine's lifetime
     (--json and --csv have the hours), and "never" if its electricity alone costs more than renting.
     Machines without an answer are counted by reason. --grid adds the emissions of an hour. A second
     table compares with the cheapest commitments of one and three years, which are paid for all
@@ -93,7 +93,7 @@ def within_lifetime(hours: float, ownership: Ownership) -> str:
     if hours <= ownership.hours_of_use:
         return number(hours, "h")
     years = f"{ownership.lifetime_years:g}"
-    return f"not within {years} year{'' if years == '1' else 's'}"
+    return f"> {years} year{'' if years == '1' else 's'}"
 
 
 def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> RenderableType:

@@ -27,6 +27,10 @@ export interface Grammar {
   short_names: string[];
   /** Words for how an accelerator is mounted. */
   forms: string[];
+  /** Words that leave out what is after them, which the page cannot do. */
+  without: string[];
+  /** No accelerator has as many GiB. */
+  max_accelerator_gib: number;
   /** Letters of a word that may be the beginning of one. */
   min_begun: number;
 }
@@ -81,6 +85,8 @@ interface Machine {
   provider: string;
   type: string;
   spellings: string[];
+  /** Its accelerator, by id or by the vendor's name; "" if it has none. */
+  device: string;
 }
 
 const ANY_KIND = "gpu";
@@ -134,6 +140,11 @@ export class Reader {
     let before = "";
     let words = rest.split(this.patterns.separator).filter(Boolean);
     while (words.length > 0) {
+      if (words.length > 1 && this.grammar.without.includes(words[0]!.toLowerCase()) && !this.patterns.payment.test(words.slice(0, 2).join(" "))) {
+        unknown ??= { word: words.slice(0, 2).join(" "), near: [] }; // never what it leaves out
+        words = words.slice(2);
+        continue;
+      }
       const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
       this.chosen = this.merged(meanings).accelerators;
       const { used, meaning } = this.first(words, ofAccelerator);
@@ -211,7 +222,8 @@ export class Reader {
     const memory = this.patterns.memory.exec(text);
     if (memory) {
       const gib = Number(memory[1]) * (memory[2] === "t" ? GIB_PER_TIB : 1);
-      return make("amount", memory[3] === "vram" || (!memory[3] && ofAccelerator) ? { gpuMemory: gib } : { memory: gib });
+      const mayBe = !memory[3] && ofAccelerator && gib < this.grammar.max_accelerator_gib;
+      return make("amount", memory[3] === "vram" || mayBe ? { gpuMemory: gib } : { memory: gib });
     }
     return null;
   }
@@ -241,6 +253,8 @@ export class Reader {
 
   /** A machine type or a family. */
   private type(phrase: string): Meaning | null {
+    const counted = /^(\S+) \d+$/.exec(phrase.toLowerCase());
+    if (phrase.includes("$") || (counted && this.accelerator(counted[1]!))) return null; // "h100 2" is not H100-2
     const start = `${normal(phrase)}_`;
     const family = this.machines.filter(({ spellings }) => spellings.some((text) => text.startsWith(start)));
     const found = [...this.typesOf(phrase), ...family].map(({ provider, type }) => `${provider}|${type}`);
@@ -270,18 +284,30 @@ export class Reader {
     const words = text.split(/[\s_-]+/).map(squeezed).filter(Boolean);
     const ofWords = words.map((word) => {
       const whole = own(this.grammar.accelerator_words, word);
-      return new Set(start && (!whole || this.grammar.forms.includes(word)) ? this.begun(word) : whole);
+      const mayBegin = this.grammar.forms.includes(word) ? word === this.grammar.forms[0] : !whole; // sxm, but nvl is not nvlink
+      return new Set(start && mayBegin ? this.begun(word) : whole);
     });
     const found = [...(ofWords[0] ?? [])].filter((position) => ofWords.every((positions) => positions.has(position)));
     return found.length > 0 ? make(found.sort((one, other) => one - other).map((position) => accelerators[position]!)) : null;
   }
 
-  /** Fewer of the accelerators named before: "a100 80 gb sxm4" is one board. */
+  /** Fewer of the accelerators named before: "a100 80 gb sxm4" is one board. A form leaves those that do not have it in any form. */
   private narrowed(text: string): Meaning | null {
     const isForm = text.split(" ").some((word) => this.grammar.forms.includes(word));
     const ids = this.accelerator(text, isForm)?.asks.accelerators;
     const fewer = [...(ids ?? [])].filter((id) => this.chosen.has(id));
-    return fewer.length > 0 ? { kind: "accelerator", words: text, asks: { accelerators: new Set(fewer) }, narrows: true } : null;
+    if (fewer.length === 0) return null;
+    const devices = new Set(fewer.map((id) => this.withoutForm(id)));
+    const others = this.grammar.forms.includes(text) ? [...this.chosen].filter((id) => !devices.has(this.withoutForm(id))) : [];
+    return { kind: "accelerator", words: text, asks: { accelerators: new Set([...fewer, ...others]) }, narrows: true };
+  }
+
+  /** An id without form and memory, in which the forms of a device differ: nvidia-h100. */
+  private withoutForm(id: string): string {
+    return id
+      .split("-")
+      .filter((part) => !this.grammar.forms.includes(part) && !part.endsWith("gb"))
+      .join("-");
   }
 
   /** A number is never the beginning of a larger one: "40" is in "40gb" and "4" is not. */
@@ -307,7 +333,15 @@ export class Reader {
         else if (!isPlace || !isPart(before, value)) asks[name] = new Set([...before, ...value]);
       }
     }
-    const { accelerators, kinds } = asks as unknown as Asks;
+    const { accelerators, kinds, machines } = asks as unknown as Asks;
+    if (machines.size > 0 && accelerators.size > 0) {
+      const devices = this.machines.filter(({ provider, type, device }) => device && machines.has(`${provider}|${type}`)).map(({ device }) => device);
+      // "trn2 vs h100" compares accelerators
+      if (devices.length > 0 && !devices.some((device) => accelerators.has(device))) {
+        for (const device of devices) accelerators.add(device);
+        machines.clear();
+      }
+    }
     if (accelerators.size > 0) kinds.delete(ANY_KIND); // "h100 gpu" asks for the H100
     return asks as unknown as Asks;
   }
@@ -353,16 +387,17 @@ export function asksForMachines({ asks }: Reading): boolean {
 
 function machinesOf(offers: Table, prefixes: Record<string, string>): Machine[] {
   const [provider, type] = [offers.column("provider"), offers.column("instance_type")];
+  const [id, vendorName] = [offers.column("accelerator_id"), offers.column("device")];
   const seen = new Set<number>();
   const machines: Machine[] = [];
   for (let row = 0; row < offers.rows; row++) {
     const key = provider.codes[row]! * (type.values.length + 1) + type.codes[row]!;
     if (seen.has(key)) continue;
     seen.add(key);
-    const [seller, name] = [provider.text(row), type.text(row)];
+    const [seller, name, device] = [provider.text(row), type.text(row), id.text(row) || vendorName.text(row)];
     const full = normal(name);
     const prefix = own(prefixes, seller);
-    machines.push({ provider: seller, type: name, spellings: prefix && full.startsWith(prefix) ? [full, full.slice(prefix.length)] : [full] });
+    machines.push({ provider: seller, type: name, device, spellings: prefix && full.startsWith(prefix) ? [full, full.slice(prefix.length)] : [full] });
   }
   return machines;
 }

@@ -346,7 +346,7 @@ def recommend(dataset: Dataset, model: str, **options: Any) -> Answer:
     ranked = frame.filter(pl.col("excluded").is_null())
     rented = ranked.filter(where="cloud").head(4)
     rows = pl.concat([rented, ranked.filter(where="local").head(2)])
-    notes = [*offers.sheet_notes(dataset, rented)] if rented.height else []
+    notes = [*offers.ranked_notes(dataset, rented)]
     assumed = rows["assumed"][0] if rows.height else ""
     left_out = frame.height - ranked.height
     notes += [f"{counted(left_out, 'machine')} left out: too small, too slow or without a price."]

@@ -154,6 +154,7 @@ class NamedDevice:
     device_id: str
     name: str
     vendor: str
+    architecture: str = ""
 
     @property
     def table_and_id(self) -> str:
@@ -182,8 +183,8 @@ class NamedDevice:
 
     @property
     def words(self) -> set[str]:
-        """All words of id, name and maker."""
-        return words(f"{self.device_id} {self.name} {self.vendor}")
+        """All words of id, name, maker and architecture."""
+        return words(f"{self.device_id} {self.name} {self.vendor} {self.architecture}")
 
 
 def squeeze(text: str) -> str:
@@ -198,11 +199,11 @@ def words(text: str) -> set[str]:
 
 def candidates(dataset: Tables) -> list[NamedDevice]:
     """List every device of the dataset, in the order of preference."""
-    return [
-        NamedDevice(table, *row)
+    names = {
+        table: dataset.scan(table).select(key, "name", "vendor", "^architecture$").collect()
         for table, key in TABLES.items()
-        for row in dataset.scan(table).select(key, "name", "vendor").collect().iter_rows()
-    ]
+    }
+    return [NamedDevice(table, *row) for table, rows in names.items() for row in rows.rows()]
 
 
 @dataclass(frozen=True)

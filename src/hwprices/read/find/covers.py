@@ -241,6 +241,7 @@ def why_not_sold(
         return "No provider of these machines has a region there."
     priced = {(p, r) for p, r in regions if r in covered[p].priced}
     providers = {provider for provider, _ in regions}
+    machines = machines.filter(pl.col("provider").is_in(sorted(providers)))
     if not priced:
         return f"Not in this release: it has no prices of {_pairs(regions)}. " + extent(
             covered, providers
@@ -255,9 +256,10 @@ def why_not_sold(
     if hosts.height:
         return _by_host_only(names, hosts)
     lists = dataset.scan("availability").filter(searching.pairs("region", frozenset(regions)))
-    offered = _regions(lists.filter("offered").join(machines.lazy(), on=on))
-    if offered:
-        return _offered_without_price(names, offered, priced)
+    there = lists.filter("offered").join(machines.lazy(), on=on)
+    if offered := _regions(there):
+        types = there.select(pl.col("instance_type").unique().sort()).collect()["instance_type"]
+        return _offered_without_price(_listed(types.to_list()), offered, priced)
     listed = _regions(lists) & priced
     lack = (
         f"Not sold in {_pairs(listed)}: the vendor's lists do not have {names}."

@@ -335,16 +335,32 @@ class ReleaseWords:
 
     @cached_property
     def accelerators(self) -> Mapping[str, str]:
-        """Maker and name by the id of each accelerator that a machine of the release has."""
+        """Maker, name and architecture by the id of each accelerator that a machine has.
+
+        And nvlink if boards have it without a bridge.
+        """
+        return dict(self._sheet.select("accelerator_id", "text").rows())
+
+    @cached_property
+    def architectures(self) -> frozenset[str]:
+        """The words of architectures, such as ada."""
+        return frozenset(" ".join(self._sheet["architecture"].drop_nulls()).lower().split())
+
+    @cached_property
+    def _sheet(self) -> pl.DataFrame:
         ids = self._accelerators_of_types["accelerator_id"].drop_nulls().unique().sort()
         sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
-        sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
-        names = sold.join(sheet, on="accelerator_id", how="left").collect()
-        names = names.with_columns(pl.col("name").str.replace(PART_OF, ""))
-        return {
-            key: f"{maker or ''} {name or ''}"
-            for key, maker, name in names.sort("accelerator_id").iter_rows()
-        }
+        has_nvlink = pl.col("interconnect").str.contains(r"^NVLink \d$")
+        texts = [
+            *("vendor", pl.col("name").str.replace(PART_OF, "")),
+            pl.col("architecture").str.replace_all(r"[ -](\d)", "$1"),  # CDNA 3 is one word
+            pl.when(has_nvlink).then(pl.lit("nvlink")),
+        ]
+        text = pl.concat_str(texts, separator=" ", ignore_nulls=True)
+        columns = ["accelerator_id", "architecture"]
+        sheet = self._dataset.scan("accelerators").select(*columns, text=text)
+        names = sold.join(sheet, on="accelerator_id", how="left")
+        return names.with_columns(pl.col("text").fill_null("")).sort("accelerator_id").collect()
 
     @cached_property
     def providers(self) -> Mapping[str, str]:
@@ -374,6 +390,11 @@ class ReleaseWords:
         texts = [maker, "cpu_id", only, "microarchitecture"]
         rows = types.select(*key, pl.concat_str(texts, separator=" ", ignore_nulls=True))
         return {(provider, name): text for provider, name, text in rows.iter_rows()}
+
+    def accelerators_of(self, machines: frozenset[tuple[str, str]]) -> frozenset[str]:
+        """Return the ids of the accelerators in these machines."""
+        rows = self._accelerators_of_types.filter(pairs("instance_type", machines))
+        return frozenset(rows["accelerator_id"].drop_nulls())
 
     def kinds_of(
         self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]

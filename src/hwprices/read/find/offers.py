@@ -13,6 +13,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
+from hwprices.read.find.words import without_form
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release import wording
@@ -139,7 +140,16 @@ def notes_of(
         missing.append(only if stating.height else "No cloud in this release states its stock.")
     if rows.is_empty():
         return [*covers.why_nothing(dataset, search), *missing]
-    return [*missing, *age_notes(dataset, shown)]
+    return [*_without_offer(search, rows), *missing, *age_notes(dataset, shown)]
+
+
+def _without_offer(search: Search, rows: pl.DataFrame) -> list[str]:
+    """Name the requested accelerators that no offer has; nothing if a word means many of them."""
+    found = map(without_form, rows["accelerator_id"].drop_nulls())
+    missing = sorted({*map(without_form, search.accelerators)} - {*found})
+    if not 0 < len(missing) <= covers.MAX_NAMED:
+        return []
+    return [f"No such offer with {', '.join(missing)}."]
 
 
 def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tuple[str, ...]:
@@ -158,6 +168,17 @@ def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tu
 def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """State which rows are stale, and how old the price sheets behind the others are."""
     return (*wording.stale_notes(rows, wording.sheets(dataset)), *sheet_notes(dataset, rows))
+
+
+def ranked_notes(dataset: "Release", ranked: pl.DataFrame) -> tuple[str, ...]:
+    """State the ages of the prices of ranked machines, with ``machine`` and ``price_id``."""
+    types = {*ranked["machine"].drop_nulls()}
+    columns = ["price_id", "instance_type", "provider", "observed_at"]
+    prices = scan_types(dataset, "prices", types, columns).with_columns(
+        stale=wording.stale(dataset)
+    )
+    is_ranked = pl.col("price_id").is_in(ranked["price_id"].drop_nulls().to_list())
+    return age_notes(dataset, prices.filter(is_ranked).collect())
 
 
 def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:

@@ -31,9 +31,6 @@ from hwprices.schemas.vocabulary import (
     TERMS_IN_MONTHS,
 )
 
-WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
-"""The purchase options that COMMITMENT represents."""
-
 ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 """Fields of a search, of which a machine must match any one."""
 
@@ -94,12 +91,8 @@ def _intersection(a: Any, b: Any, thing: str, unset: Any = frozenset()) -> Any:
 
 def _combined_options(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
     if a and b:
-        a, b = _with_term(a), _with_term(b)
+        a, b = words.with_term(a), words.with_term(b)
     return frozenset(_intersection(a, b, "purchase option"))
-
-
-def _with_term(options: frozenset[str]) -> frozenset[str]:
-    return options | WITH_TERM if COMMITMENT in options else options
 
 
 def _combined_accelerators(a: Search, b: Search, names: ReleaseWords) -> dict[str, Any]:

@@ -18,6 +18,9 @@ ANY = "any"  # every operating system, or every software
 COMMITMENT = "commitment"
 """Every purchase option with a term: reservations, savings plans, committed use."""
 
+WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
+"""The purchase options that COMMITMENT represents."""
+
 NO_ACCELERATOR = "none"  # the accelerator_kind of machines without accelerators
 
 SORTABLE = {

@@ -30,7 +30,14 @@ from hwprices.read.find.names import (
     regions_by_name,
 )
 from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
-from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
+from hwprices.read.find.search import (
+    ANY,
+    COMMITMENT,
+    NO_ACCELERATOR,
+    WITH_TERM,
+    Bounds,
+    Search,
+)
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
@@ -49,7 +56,7 @@ clouds come comes compare cost costs current currently did do does families fami
 give has have hbm2 hbm2e hbm3 hbm3e history hour hourly how i in instance instances is kind kinds
 list lowest machine machines me much need now of offer offers on only option options or per please
 price prices pricing region regions rent running sell sells series show the there to today type
-types versus vs want way ways what where which with you"""
+types versus vm vms vs want way ways what where which who with you"""
 SKIPPED = frozenset(_SKIPPED.split())
 """Words without a meaning here. Some are country codes: "in" is not India in "h100 in europe"."""
 
@@ -62,6 +69,7 @@ OTHER_NAMES = {
     "x64": ("arch", "x86_64"),
     "amd64": ("arch", "x86_64"),
     "commitment": ("option", COMMITMENT),
+    "commit": ("option", COMMITMENT),
     "committed": ("option", COMMITMENT),
     "reservation": ("option", "reserved"),
     "ondemand": ("option", "on_demand"),
@@ -72,6 +80,15 @@ OTHER_NAMES = {
     "redhat": ("os", "rhel"),
 }
 """Synonyms: kind of thing and code."""
+
+OTHER_CLOUDS = {
+    "amazon": "aws",
+    "digital ocean": "digitalocean",
+    "ec2": "aws",
+    "lambda labs": "lambda",
+    "microsoft": "azure",
+}
+"""Names of clouds besides those of the release: the code of the provider."""
 
 KINDS = {
     "gpu": "gpu",
@@ -142,7 +159,8 @@ _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
-_ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)")
+_ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)|arm(?:64)?")
+_GENERATION = re.compile(r"([a-z]{5,})\d")
 _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
@@ -151,6 +169,7 @@ _UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
+    r"(?:\b(?:more than|over)|>)\s*(\d+)(?=\s*[gt]i?b\b)": r"\1.001",
     r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
     r"(?=\d+(?:\.\d+)?\s*(?:[gt]i?b|v?cpus?|cores?)\b)": "",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?{_OF_ACCELERATOR}\b": r"\1vram",
@@ -160,19 +179,23 @@ REWRITTEN = {
     rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
-    r"\b(\d+)\s+([gt]i?b)\b": r"\1\2",
+    r"\b(\d+(?:\.\d+)?)\s+([gt]i?b)\b": r"\1\2",
+    r"\b([a-z]+\d+[a-z]?)(sxm\d?|pcie|nvl)\b": r"\1 \2",
+    r"\bmi[ -](\d{2,3}[ax]?)\b": r"mi\1",
+    r"\btesla\s+(?=[a-z]\d)": "",
     **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
     rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
-"""Patterns to replace before words are read, in this order. Amounts are minimums anyway; "80 gb of
-vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s. The number after TPU v5e or v6e
+"""Patterns to replace before words are read, in this order. Amounts are minimums anyway, but more
+than 40 GB is not 40 GB; "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s,
+"h100sxm" h100 sxm. The number after TPU v5e or v6e
 counts chips, the number after older TPUs counts cores: https://cloud.google.com/tpu/docs/v6e. The
 page of a report does the same."""
 
 _LIMIT = re.compile(
-    r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
+    r"(?:\b(?:under|below|(?:less|cheaper) than|at most|up to|max)|<=?)\s*"
     r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])"
     r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:v?cpu|core))"
     r"\s*(?:\$|usd\b|dollars?\b)?"
@@ -209,11 +232,12 @@ PATTERNS = {
 CPU_NAMES = {"genoa": "zen 4", "xeon 6": "granite rapids"}
 """Names of CPUs: the microarchitecture. Milan, Rome and Turin are missing: they are also places."""
 
-MAKERS = ("amd", "intel")
-"""Makers of accelerators and CPUs. In a question about CPUs they mean CPUs."""
+MAKERS = ("amd", "ampere", "intel")
+"""Names of makers of CPUs that also mean accelerators. In a question about CPUs they mean CPUs."""
 
-WITHOUT = ("not", "except", "excluding", "without", "outside")
-"""Words that exclude the cloud or place after them, or several joined by "and" or commas."""
+WITHOUT = ("not", "no", "except", "excluding", "without", "outside")
+"""Words that exclude what is after them, one thing or several joined by "and" or commas: clouds,
+places, purchase options, an instruction set."""
 
 _LEFT_OUT = re.compile(rf"\b(?:{'|'.join(WITHOUT)})\b.*", re.IGNORECASE)
 
@@ -224,6 +248,7 @@ MIN_BEGUN, MAX_BEGUN = 3, 5  # letters of a word, and number of suggestions that
 
 MONTHS = 12
 GIB_PER_TIB = 1024
+MAX_ACCELERATOR_GIB = 512  # no accelerator that a cloud sells has as much
 MIN_BEGUN_DEVICE = 2  # characters of "v5": every TPU v5
 MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
 MAX_JOINED = 14  # letters of several words written as one: "rtxpro6000bse"
@@ -307,7 +332,9 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     while words:
         is_added = phrase.lower() in ("and", "or")
         goes_on = is_left_out and words[0].lower() in ("and", "or")
-        is_left_out = len(words) > 1 and (goes_on or words[0].lower() in WITHOUT)
+        is_payment = _PAYMENT.fullmatch(" ".join(words[:2]).lower())  # no upfront
+        is_negative = words[0].lower() in WITHOUT and not is_payment
+        is_left_out = len(words) > 1 and (goes_on or is_negative)
         if is_left_out:
             words = [*dropwhile(lambda word: word.lower() in SKIPPED, words[1:])] or words[:1]
         number = _NUMBER.fullmatch(words[0])
@@ -317,8 +344,8 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         first = _counted_ahead(number, words, names, context) if number else None
         used, meaning = first or _first_meaning(words, names, context)
         phrase, words = " ".join(words[:used]), words[used:]
-        if goes_on and not _can_be_left_out(meaning):  # "not china and spot"
-            is_left_out = False
+        if goes_on and (meaning is None or meaning.kind not in (kind, "provider", "place")):
+            is_left_out = False  # "not china and spot"
         if is_left_out:
             meaning = _left_out(phrase, meaning, kind if goes_on else "")
             left_out, kind = _merge(left_out, meaning, is_added=True), meaning.kind
@@ -331,20 +358,18 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         named = search.cpu_machines
         search = replace(search, cpu_machines=cpus if named is None else cpus & named)
     search = _subtract(search, left_out, names)
+    if search.machines is not None and search.accelerators:
+        search = _with_devices(search, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
 
 
-def _can_be_left_out(meaning: Meaning | None) -> bool:
-    return meaning is not None and meaning.kind in ("provider", "place")
-
-
 def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
-    """Check a cloud or place to leave out; ``kind``: the kind of the phrase before "and", or ""."""
-    if meaning is None or not _can_be_left_out(meaning):
+    """Check what to leave out; ``kind``: the kind of the phrase before "and", or ""."""
+    if meaning is None or meaning.kind not in ("provider", "place", "option", "arch"):
         raise HwpricesError(
-            f"{phrase!r} is neither a cloud nor a place",
-            "Only clouds and places can be left out: h100 not china, h100 except aws and azure."
-            " Write cpu for machines without accelerators.",
+            f"{phrase!r} cannot be left out",
+            "Clouds, places, purchase options and instruction sets can: h100 not china, h100"
+            " without spot, 16vcpu no arm. Write cpu for machines without accelerators.",
         )
     if kind not in ("", meaning.kind):  # "not china and aws"
         raise HwpricesError(
@@ -355,7 +380,18 @@ def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
 
 
 def _subtract(search: Search, left_out: Search, names: ReleaseWords) -> Search:
-    """Leave out clouds and places, and regions without a country on the continent of a place."""
+    """Leave out what ``left_out`` has; of places also a region of the continent alone."""
+    if left_out.arch is not None:
+        (arch,) = {*ARCHITECTURES} - {left_out.arch}
+        search = _merge(search, Meaning("arch", {"arch": arch}))
+    if left_out.purchase_options:
+        interrupted = {"spot", "low_priority"}
+        options = with_term(search.purchase_options or frozenset(PURCHASE_OPTIONS))
+        options -= with_term(left_out.purchase_options)
+        options -= interrupted if "spot" in left_out.purchase_options else frozenset()
+        search = replace(search, purchase_options=options)
+        if not options:
+            raise _all_left_out()
     if left_out.providers:
         providers = (search.providers or frozenset(names.providers)) - left_out.providers
         search = replace(search, providers=providers)
@@ -377,12 +413,18 @@ def _subtract(search: Search, left_out: Search, names: ReleaseWords) -> Search:
 
 
 def _all_left_out() -> HwpricesError:
-    return HwpricesError("all requested clouds or places are left out", "Leave out less.")
+    return HwpricesError("everything that is requested is left out", "Leave out less.")
+
+
+def with_term(options: frozenset[str]) -> frozenset[str]:
+    """Add to COMMITMENT, if it is in a set of purchase options, the options that it represents."""
+    return options | WITH_TERM if COMMITMENT in options else options
 
 
 def asks_for_accelerators(search: Search) -> bool:
     """Check whether a search names accelerators or a kind of accelerator."""
-    return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
+    named = search.accelerators or search.unknown_accelerators
+    return bool(named or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
 def _with_kinds(search: Search, names: ReleaseWords) -> Search:
@@ -398,6 +440,14 @@ def _with_kinds(search: Search, names: ReleaseWords) -> Search:
         return search
     kinds = names.kinds_of(search.accelerators, search.unknown_accelerators)
     return replace(search, accelerator_kinds=others - kinds - {ANY_ACCELERATOR})
+
+
+def _with_devices(search: Search, names: ReleaseWords) -> Search:
+    """Add the accelerators of machines that have none of those requested: "trn2 vs h100"."""
+    ids = names.accelerators_of(search.machines or frozenset())
+    if not ids or ids & search.accelerators:
+        return search
+    return replace(search, machines=None, accelerators=search.accelerators | ids)
 
 
 def _counted_ahead(
@@ -491,9 +541,13 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
 def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
     """Understand a word about the accelerators named before: "a100 80 gb sxm4" is one board.
 
+    A form leaves those that do not have it in any form: "l40s h100 sxm" is the L40S and one H100.
+
     Raises:
         HwpricesError: none of them has that form.
     """
+    if not search.accelerators and search.unknown_accelerators and text in names.architectures:
+        return Meaning(NARROWED)  # "rtx 4000 ada", without a spec sheet, is not every Ada
     if not search.accelerators or providers(text, names) or places(text, names):
         return None
     named = {key: names.accelerators[key] for key in search.accelerators}
@@ -503,8 +557,16 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
             f"none of {', '.join(sorted(named))} has the form {text!r}", "Leave one of them out."
         )
     unknown = search.unknown_accelerators & unknown_machines(text, names)
+    if ids and text in FORMS:
+        devices = set(map(without_form, ids))
+        ids |= {key for key in named if without_form(key) not in devices}
     change = {"accelerators": ids, "unknown_accelerators": unknown}
     return Meaning(NARROWED, change) if ids else None
+
+
+def without_form(key: str) -> str:
+    """Return an id without form and memory, in which the forms of a device differ: nvidia-h100."""
+    return "-".join(part for part in key.split("-") if part not in FORMS and part[-2:] != "gb")
 
 
 def _cpu(machines: frozenset[tuple[str, str]]) -> Meaning:
@@ -562,7 +624,8 @@ def _preferred(meanings: list[Meaning], text: str, names: ReleaseWords) -> list[
 def _amount(text: str, search: Search) -> Meaning | None:
     """Understand a term, a number of vCPUs or an amount of memory.
 
-    Memory after an accelerator is the memory of one accelerator: "a100 80gb".
+    Memory after an accelerator is the memory of one accelerator: "a100 80gb"; of as much as no
+    accelerator has, "h100 1tb", that of the machine.
     """
     term = _TERM.fullmatch(text)
     if term:
@@ -573,9 +636,10 @@ def _amount(text: str, search: Search) -> Meaning | None:
         return Meaning("vcpus", {"vcpus": Bounds(least=float(vcpus[1]))})
     memory = _MEMORY.fullmatch(text)
     if memory:
-        of_accelerator = memory[3] == "vram" or (not memory[3] and asks_for_accelerators(search))
-        field_name = "accelerator_gib" if of_accelerator else "memory_gib"
         gib = float(memory[1]) * (GIB_PER_TIB if memory[2] == "t" else 1)
+        may_be = not memory[3] and gib < MAX_ACCELERATOR_GIB and asks_for_accelerators(search)
+        of_accelerator = memory[3] == "vram" or may_be
+        field_name = "accelerator_gib" if of_accelerator else "memory_gib"
         return Meaning("memory", {field_name: Bounds(least=gib)})
     return None
 
@@ -629,6 +693,7 @@ def providers(text: str, names: ReleaseWords) -> frozenset[str]:
 
 
 def _named(text: str, titles: Mapping[str, str]) -> list[str]:
+    text = OTHER_CLOUDS.get(text, text)
     return [
         provider
         for provider, title in titles.items()
@@ -645,7 +710,8 @@ def _market(text: str, names: ReleaseWords) -> str:
 
 def provider_spellings(names: ReleaseWords) -> dict[str, str]:
     """List the names by which ``providers`` finds a provider, each with its code."""
-    return {
+    others = {text: code for text, code in OTHER_CLOUDS.items() if code in names.providers}
+    return others | {
         spelling: provider
         for provider, title in names.providers.items()
         for spelling in (title.lower().split()[0], title.lower(), provider)
@@ -664,7 +730,13 @@ def which_provider(text: str, names: ReleaseWords) -> str:
 
 
 def _machines(phrase: str, names: ReleaseWords) -> Meaning | None:
-    """Understand a machine type, a family, or a word that is both: "a2"."""
+    """Understand a machine type, a family, or a word that is both: "a2".
+
+    "h100 2" and "h100 $2" are not the machine H100-2 of one cloud.
+    """
+    counted = re.fullmatch(r"(\S+) \d+", phrase)
+    if "$" in phrase or (counted and accelerators(counted[1].lower(), names.accelerators)):
+        return None
     machines = [*find_machines(names.machines, phrase), *find_family(names.machines, phrase)]
     chosen = frozenset((machine.provider, machine.instance_type) for machine in machines)
     return Meaning("type", {"machines": chosen}) if chosen else None
@@ -707,8 +779,8 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
 
 
 def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
-    if word in FORMS:
-        return True
+    if word in FORMS:  # sxm begins sxm5, also where H200 has it alone; nvl is not nvlink
+        return word == FORMS[0]
     is_complete = any(_has_word(device, word, start=False) for device in devices)
     return len(word) >= MIN_BEGUN_DEVICE and not is_complete
 
@@ -742,10 +814,13 @@ def _has_word(name: str, word: str, *, start: bool) -> bool:
 def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
     """List the words of a name, and its consecutive words joined to one.
 
-    A joined word ends with the first part that makes it at least ``longest`` letters long.
+    A joined word ends with the first part that makes it at least ``longest`` letters long. A long
+    word is also listed without the number of its generation: trainium2 is a Trainium.
     """
     parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
     for first in range(len(parts)):
+        if generation := _GENERATION.fullmatch(parts[first]):
+            yield generation[1]
         joined = ""
         for part in parts[first:]:
             joined += part

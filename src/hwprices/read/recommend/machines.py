@@ -14,6 +14,7 @@ from hwprices.read.find.search import (
     Bounds,
     Search,
     machine_types,
+    pairs,
     price_conditions,
 )
 from hwprices.read.overlays import apply, rules
@@ -60,7 +61,10 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     if limits.where != "cloud" and limits.machines != "cpus":
         frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
-        frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)))
+        is_named = pairs("machine", asked.unknown_accelerators)
+        frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)) | is_named)
+    if asked.accelerator_count and asked.accelerator_count.most:  # 8xh100
+        frame = frame.filter(asked.accelerator_count.holds(col.accelerator_count))
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
@@ -103,15 +107,15 @@ def search(dataset: Tables, limits: Limits) -> Search:
     # the tables alone do not have the providers' display names
     words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
     asked = request.request(words, limits.words, **places)
-    named = ("accelerators", "unknown_accelerators", "providers", "regions")
+    named = ("accelerators", "unknown_accelerators", "accelerator_count", "providers", "regions")
     if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
         raise HwpricesError(
             f"{limits.words!r} asks for more than accelerators, clouds and places",
-            "Write h100 aws europe; prices with --option, machines without GPUs with --machines.",
+            "Write 8xh100 aws europe; prices with --option, machines without GPUs with --machines.",
         )
     # an eighth of one counts
     has_accelerators = Bounds(least=0.01) if limits.machines == "accelerators" else None
-    return replace(asked, accelerator_count=has_accelerators)
+    return replace(asked, accelerator_count=asked.accelerator_count or has_accelerators)
 
 
 def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:

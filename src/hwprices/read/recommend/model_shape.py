@@ -41,6 +41,9 @@ TUNED = r"([-_ ](instruct|chat|it|hf))+([-_ ](v[0-9.]+|[0-9]{4}))?$"
 """What repositories add to the name of a model that was tuned: Mistral-7B-Instruct-v0.3,
 Llama-2-70b-chat-hf, Qwen3-30B-A3B-Instruct-2507. The network is the same."""
 
+STORED = r"([-_ ](awq|gptq|nvfp4|mxfp4|fp8|int4|int8|[48]bit|bnb|dynamic))+$"
+"""What repositories add for the format of weights: Llama-3.3-70B-Instruct-FP8, -GPTQ-Int4."""
+
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
 """In a name that is not in the sheet: a model that makes embeddings, whose like are suggested."""
 
@@ -67,6 +70,8 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
         HwpricesError: neither a published model nor a number of parameters from 10^7 to 10^14, or
             ``active`` is more than those, or given beside a name.
     """
+    if isinstance(model, str):
+        model = re.sub(STORED, "", model.strip(), flags=re.IGNORECASE)
     names = (squeeze(model), squeeze(of_repository(model))) if isinstance(model, str) else ()
     for wanted in names:
         for row in published_models().iter_rows(named=True):
@@ -115,6 +120,13 @@ def of_repository(name: str) -> str:
     """Drop the owner, and what says how the model was tuned, from the name of a repository."""
     model = name.strip().lower().rpartition("/")[2]
     return re.sub(TUNED, "", model).removeprefix("meta-")
+
+
+def stored_as(name: str) -> str | None:
+    """Return the format of the weights that the name of a repository ends with: fp8, awq."""
+    found = re.search(STORED, name.strip().lower())
+    formats = re.findall(r"awq|gptq|[a-z]*fp[48]|int[48]|[48]bit", found[0] if found else "")
+    return formats[-1] if formats else None
 
 
 def look_alike(shape: ModelShape) -> str | None:

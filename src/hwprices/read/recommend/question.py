@@ -14,7 +14,7 @@ from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.overlays.rules import Overlays
 from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
-from hwprices.read.recommend.model_shape import look_alike, model_shape, with_size
+from hwprices.read.recommend.model_shape import look_alike, model_shape, stored_as, with_size
 from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
 
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
@@ -174,10 +174,15 @@ class Question:
 
     @property
     def stored(self) -> str | None:
-        """The format of the weights by its name here; HwpricesError if there is no such format."""
-        if self.precision is None:
+        """The format of the weights, as asked or as the model's name ends: -AWQ, -FP8.
+
+        Raises:
+            HwpricesError: there is no such format.
+        """
+        named = self.precision or stored_as(str(self.model_parameters))
+        if named is None:
             return None
-        squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
+        squeezed = re.sub(r"[^a-z0-9]+", "", named.lower())
         others = {name: (row["names"] or name).split(";") for name, row in FORMATS.items()}
         precision = next((name for name, of in others.items() if squeezed in of), squeezed)
         _choose("precision", precision)

@@ -204,6 +204,8 @@ def grammar(dataset: Release) -> dict[str, Any]:
         "regions": [(place.provider, place.region) for place in names.places],
         "places": _places(names),
         "forms": words.FORMS,
+        "without": words.WITHOUT,
+        "max_accelerator_gib": words.MAX_ACCELERATOR_GIB,
         "min_begun": words.MIN_BEGUN_DEVICE,
         **_accelerators(names),
     }
