@@ -134,10 +134,11 @@ def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
     ],
 )
 def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count, price, check):
-    stage(store, "r1", fleet())
+    first, second = "20260801T040000.000000Z", "20260801T042000.000000Z"
+    stage(store, first, fleet())
     publish(store, fleet(provider="gcp"))
-    stage(store, "r2", fleet(count, price=price))
-    outcome = publish(store, fleet(301, provider="gcp"), run_id="r2", minutes=5)
+    stage(store, second, fleet(count, price=price))
+    outcome = publish(store, fleet(301, provider="gcp"), run_id=second, minutes=5)
     data = hwprices.open(tmp_path)
     counts = dict(data.prices.group_by("provider").len().sort("provider").collect().iter_rows())
     assert outcome.new
@@ -153,6 +154,15 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count
     ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
     assert {r.check for r in outcome.results if r.outcome == "stop"} == {check}
+    [stop] = outcome.held_back["aws"]
+    aws = json.loads((tmp_path / "status.json").read_text())["providers"]["aws"]
+    assert (aws["outcome"], aws["checks"]) == ("held_back", [check])
+    assert (aws["last_try"][:16], aws["last_success"][:16]) == (
+        "2026-08-01T04:20",
+        "2026-08-01T04:00",
+    )
+    assert aws["reason"].startswith(f"{check}: {stop.detail[:20]}")
+    assert aws["release"] == data.version  # new, because its table held is
     assert data.scan("held").collect()["reason"].unique().to_list() == [check]
     publish(store, minutes=10, accepted=[f"aws:{check}"])
     prices = hwprices.open(tmp_path).prices.filter(provider="aws").collect()

@@ -77,24 +77,6 @@ def test_equal_tables_are_unchanged_and_still_a_success(released):
     assert now["release"] == "20260801T041700Z"
 
 
-@pytest.mark.parametrize(
-    "world", [fleet(100), fleet(price="100")], ids=["two thirds gone", "a thousand times as much"]
-)
-def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world):
-    published = publish(released, world, run_id=SECOND, hours=24)
-    now = entry(released)
-    assert list(published.held_back) == ["aws"]
-    assert (now["outcome"], now["last_try"], now["last_success"]) == (
-        "held_back",
-        SECOND_AT,
-        FIRST_AT,
-    )
-    first, *_ = published.held_back["aws"]
-    assert now["checks"][0] == first.check
-    assert now["reason"].startswith(f"{first.check}: ")
-    assert now["release"] == published.version  # new, because its table held is
-
-
 def test_a_first_release_that_is_stopped_is_in_the_status_too(store):
     """Nothing is published, so status.json is the only place that says why."""
     world = {**fleet(), "prices": prices({"hourly": 0, "effective_hourly": 1})}
