@@ -753,9 +753,16 @@ def test_a_form_or_maker_narrows_and_a_device_widens(sample_words, words, accele
     assert sorted(request.request(sample_words, words).accelerators) == accelerators
 
 
-def test_a_form_that_a_device_does_not_have_is_an_error(sample_words) -> None:
-    with pytest.raises(HwpricesError, match="none of nvidia-l4 has the form 'sxm'"):
-        request.request(sample_words, "l4 spot sxm")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("l4 spot sxm", "none of nvidia-l4 has the form 'sxm'"),
+        ("tpu v2", "'v2' is not understood"),  # a NeuronCore-v2 and a Neoverse V2 are no TPU
+    ],
+)
+def test_a_device_that_the_release_does_not_have_is_an_error(sample_words, words, message) -> None:
+    with pytest.raises(HwpricesError, match=message):
+        request.request(sample_words, words)
 
 
 @pytest.mark.parametrize("place", ["frankfurt germany", "germany frankfurt", "europe frankfurt"])

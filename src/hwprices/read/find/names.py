@@ -353,7 +353,7 @@ class ReleaseWords:
         has_nvlink = pl.col("interconnect").str.contains(r"^NVLink \d$")
         texts = [
             *("vendor", pl.col("name").str.replace(PART_OF, "")),
-            pl.col("architecture").str.replace_all(r"[ -](\d)", "$1"),  # CDNA 3 is one word
+            pl.col("architecture").str.replace_all(r"[ -](v?\d)", "$1"),  # CDNA 3 is one word
             pl.when(has_nvlink).then(pl.lit("nvlink")),
         ]
         text = pl.concat_str(texts, separator=" ", ignore_nulls=True)

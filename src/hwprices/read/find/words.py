@@ -534,7 +534,8 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
         return counted_behind
     if begun := _named_accelerator(text, names, start=True):
         return [begun]
-    cpus = with_cpu(text, names)
+    is_of_tpus = "tpu" in search.accelerator_kinds  # the v2 of "tpu v2" is no CPU
+    cpus = frozenset() if is_of_tpus else with_cpu(text, names)
     return [_cpu(cpus)] if cpus else []
 
 
