@@ -139,3 +139,16 @@ def run_code(
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+def test_importing_the_pipeline_starts_no_threads_of_polars() -> None:
+    """A process forked after the import waited for them forever, as those of test_kills are."""
+    code = """
+import importlib, pkgutil
+import pandera.polars, polars
+import hwprices.publish.release, hwprices.stage, hwprices.providers as providers
+polars.read_csv = polars.LazyFrame.collect = polars.DataFrame.filter = None
+for module in pkgutil.walk_packages(providers.__path__, "hwprices.providers."):
+    importlib.import_module(module.name)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,6 +3,7 @@
 Importing this package is cheap (no pandera), because the reader uses it too.
 """
 
+import csv
 import importlib.resources
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,15 @@ def data_directory() -> Path:
 def sheet_directory() -> Path:
     """Return the folder of the curated sheets."""
     return data_directory() / "specs"
+
+
+def packaged_rows(name: str) -> list[dict[str, str]]:
+    """Read the rows of a curated sheet without polars, for modules that need them when imported.
+
+    Polars starts threads; a process that is forked afterwards waits for them forever.
+    """
+    text = (sheet_directory() / f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 @cache

@@ -20,15 +20,15 @@ from hwprices.providers.aws.responses import PriceListFacts
 from hwprices.rows import prices
 from hwprices.rows.frames import origin
 from hwprices.rows.prices import PriceRows, read_money
-from hwprices.specs import packaged_sheet
+from hwprices.specs import packaged_rows
 from hwprices.storage.packed import open_packed, packing_of
 
-_COLUMNS = packaged_sheet("aws_columns")
+_NAMES = {row["vendor_name"]: row["name"] for row in packaged_rows("aws_columns")}
 
-COLUMNS = dict(_COLUMNS.drop_nulls("name").iter_rows())
+COLUMNS = {vendor_name: name for vendor_name, name in _NAMES.items() if name}
 """The vendor's columns that are read, and their names here."""
 
-IGNORED = set(_COLUMNS.filter(pl.col("name").is_null())["vendor_name"])
+IGNORED = {vendor_name for vendor_name, name in _NAMES.items() if not name}
 """Columns of the lists of 2017 to 2026 that are not needed. Any other column is new."""
 
 REQUIRED_OF_PARTS = frozenset(

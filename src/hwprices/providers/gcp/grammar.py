@@ -24,7 +24,7 @@ import msgspec
 
 from hwprices.providers.gcp.machine_type import ComponentId
 from hwprices.schemas.vocabulary import TERMS_IN_MONTHS
-from hwprices.specs import packaged_sheet
+from hwprices.specs import packaged_rows
 
 MODES: Final[dict[str, str]] = {
     "Spot Preemptible": "spot",
@@ -44,8 +44,8 @@ Start".
 
 def _names_of(kind: str) -> dict[str, str]:
     """Return the words of a kind in the sheet gcp_words, and what they name."""
-    words = packaged_sheet("gcp_words").filter(kind=kind)
-    return dict(words.select("words", "name").iter_rows())
+    rows = packaged_rows("gcp_words")
+    return {row["words"]: row["name"] for row in rows if row["kind"] == kind}
 
 
 SERIES: Final[dict[str, str]] = _names_of("series")
