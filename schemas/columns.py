@@ -350,7 +350,8 @@ def url(description: str, *, nullable: bool = True) -> Any:
 def source_url() -> Any:
     """Declare source_url of a row that was written by hand."""
     return url(
-        "Page that the row's figures come from; the maker's own if there is one.", nullable=False
+        "Page that states the row's figures or rule; the vendor's own if there is one.",
+        nullable=False,
     )
 
 

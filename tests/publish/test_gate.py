@@ -361,6 +361,22 @@ def test_a_composed_price_is_released_although_its_part_was_published_before(lis
     assert shown["price_components"]["unit_price"].min() == Decimal("0.75")
 
 
+def test_a_price_that_comes_again_wrong_in_itself_is_not_released():
+    """Its amount is the same, but from the second day on the hourly price does not make it."""
+
+    def tables(day, hourly, effective):
+        seen = {"observed_at": AT + timedelta(days=day), "region": "us-east-1"}
+        return {"prices": prices({**seen, "hourly": hourly, "effective_hourly": effective})}
+
+    shown, held, found = tables(0, "1", "1"), None, []
+    for day, hourly in enumerate(("1.3", "1", "1", "1"), 1):
+        new = candidate(tables(day, hourly, "1.3"))
+        judgement = gate.judge(new, candidate(shown), held_before=held)
+        held, shown = judgement.held, {"prices": judgement.published("prices")}
+        found += held["reason"].to_list()
+    assert found == ["jump", "sum", "sum", "sum"]
+
+
 def test_a_machine_of_which_the_license_stays_is_cut_everywhere():
     factors = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
     before, after = dict.fromkeys(factors, "1"), factors

@@ -172,6 +172,7 @@ MISTAKES = [
         "facts",
     ),
     ("vCPUs become cores", "gcp", types(machine("n2-*"), vcpus=pl.col("vcpus") / 2), "facts"),
+    ("no machine retires any more", "azure", types(EVERY, retirement_date=None), "facts"),
     ("x86 becomes Arm", "aws", types(machine("m5.*"), arch="arm64"), "facts"),
     ("local disks become unknown", "azure", types(EVERY, local_disk_gib=None), "emptied"),
     (
@@ -358,6 +359,18 @@ SEEN_BY_ONE_RULE = [
         "hyperstack",
         together(new_device("*B300*", **RUBIN), scale("0.1", machine("new"))),
         "device",
+    ),
+    *(
+        (
+            f"a new size like {like} at a tenth",
+            "aws",
+            together(
+                launch(machine(like), ["prices", "instance_types"], instance_type="new"),
+                scale("0.1", machine("new")),
+            ),
+            "series",
+        )
+        for like in ("t4g.xlarge", "x8g.medium")  # burstable; of one vCPU
     ),
     ("a type lost, also where offers are not known", "aws", drop(machine("m6i.large")), "offered"),
 ]

@@ -28,7 +28,7 @@ class Judgement:
     """The decision about one provider.
 
     ``held`` are rows of the table held. ``results`` has one result for each reason, and for what is
-    accepted or released. If one of them is a stop, nothing of ``new`` is published.
+    accepted or released. If one of them is a stop, none of ``new`` is published.
     """
 
     new: Candidate
@@ -65,7 +65,7 @@ def judge(
         old: The tables of the last release; None for a first one.
         accepted: Parts that a person lets through: ``aws:p5.48xlarge``, ``aws:us-east-1``,
             ``aws:*``.
-        past: Prices of about a week, a month and a quarter ago, as far as they exist.
+        past: Prices of about a week, a month and a quarter ago, if available.
         held_before: The table held of the last release.
         peers: The result of ``per_accelerator`` for all clouds.
         now: The time of the run.
@@ -85,7 +85,7 @@ def judge(
         text = "the published figures are live; the sample would replace them: use another --root"
         let_through = {"sample_over_live", held.ALL} & set(names)
         return stop("sample_over_live", text, "accepted" if let_through else "stop")
-    # pages are also ahead of today after the clock was set back
+    # also true after the clock was set back
     seen, before = new.seen, base.seen
     times = [time for time in (now, before) if time]
     is_older = seen and before and seen < min(times) - compare.CLOCK

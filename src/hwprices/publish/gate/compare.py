@@ -61,9 +61,9 @@ LEAST_SIBLINGS = 2  # fewer others are not a range
 ALONE = 1.12
 NEAR = 0.1  # moves of a type in several regions differ by less: an estimate
 SIBLINGS_SHARE = 0.5  # a majority
-COPIES = 2  # prices that come to equal others: the cases copy 3 to 2,639
-# Of the prices of a region, system, option, currency or provider, and so many at least, move
-# together only by mistake: vendors change families. The largest is 7 % of a region at AWS, 13 % at
+COPIES = 3  # prices that come to equal others: the cases copy 3 to 2,639
+# Of the prices of a region, system or option so many, and so large a share, move together only by
+# mistake: vendors reprice whole families. The largest is 7 % of a region at AWS, 13 % at
 # Oracle; the cases move 32 % to all of it.
 COMMON_SHARE, COMMON_ROWS, COMMON_FAMILIES = 0.3, 20, 3
 # Moves that differ by less are by one factor: a price of two cents with four decimals rounds by
@@ -113,6 +113,9 @@ accepted. docs/gates.md says what each means."""
 
 RELEASED = ("jump", "alone", "added", "closed", "retired", "fact")
 """Reasons for which a row that comes again unchanged is released."""
+
+RELATIVE = ("parts", "copied", "series", "device", "twin", "regions", "common", "mixed", "apart")
+"""Reasons that other prices can give a row which itself has not changed."""
 
 REASONS = (*LASTING, *RELEASED)
 """Why a row is held; of several the first is listed."""

@@ -188,7 +188,7 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
 
 
 def _new(releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse new machine types and SKUs whose figures are out of the range of their siblings.
+    """Refuse new machine types and SKUs whose figures fall outside their siblings' range.
 
     If most rows of a new region are refused, or most new types, all are.
     """
@@ -222,7 +222,7 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     """Return the values of a column that changed, each with a reason if it is refused."""
     old, new = pl.col(name), pl.col(f"{name}_new")
     is_date = both.schema[name] == pl.Date
-    if is_date:  # a type without a date goes on
+    if is_date:  # no date: the type is not retired
         both = both.with_columns(pl.col(name, f"{name}_new").fill_null(date.max))
     differs = both.filter(old.ne_missing(new))
     is_gone, is_filled = new.is_null(), old.is_null()
@@ -236,9 +236,12 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
-    if is_date:  # a vendor may postpone many
+    if is_date:  # a vendor may announce or postpone many
         seen = releases.new.seen or releases.now
-        is_wrong = (new < seen.date() - compare.PAST) | ((new < old).any() & many)
+        is_earlier = (new < old) & (old != date.max)
+        is_wrong = (new < seen.date() - compare.PAST) | (
+            many & (is_earlier.any() | (new == date.max))
+        )
         reason = pl.when(is_wrong).then(facts).when(many).then(pl.lit("fact"))
     elif rule == SAME or (many and rule in (COMMON, MARKET)):
         reason = pl.when(~is_filled | many).then(facts)

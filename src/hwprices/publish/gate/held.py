@@ -36,7 +36,8 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 def as_first_held(refused: pl.DataFrame, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Give refused prices that come again unchanged the reason for which they were first held.
 
-    They may now disagree with prices that moved with them and were published meanwhile.
+    They may now disagree with prices that moved with them and have been published since. A reason
+    that does not depend on other prices stays.
     """
     known = before.filter(pl.col("reason").is_in(compare.RELEASED), table=PRICES)
     known = known.select("new_value", price_id="row", first="reason")
@@ -44,7 +45,8 @@ def as_first_held(refused: pl.DataFrame, rows: pl.DataFrame, before: pl.DataFram
         known, on=["price_id", "new_value"]
     )
     joined = refused.join(again, on="price_id", how="left", maintain_order="left")
-    return joined.select("price_id", pl.coalesce("first", "reason").alias("reason"), "reference")
+    first = pl.when(pl.col("reason").is_in((*compare.RELATIVE, *compare.RELEASED))).then("first")
+    return joined.select("price_id", pl.coalesce(first, "reason").alias("reason"), "reference")
 
 
 def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.DataFrame:

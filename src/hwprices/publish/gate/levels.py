@@ -1,6 +1,7 @@
 """Compare prices with the range of their siblings."""
 
 from collections.abc import Iterator
+from math import inf
 
 import polars as pl
 
@@ -14,7 +15,7 @@ IS_PLAIN = pl.all_horizontal(
 """The price that represents a machine; the others are ordered with it."""
 
 _PRICE, _OLD = pl.col("price"), pl.col("is_old")
-_PER_VCPU = _PRICE / pl.col("vcpus")
+_PER_VCPU, _PER_GIB = _PRICE / pl.col("vcpus"), _PRICE / pl.col("memory_gib")
 _PER_DEVICE, _PER_DEVICE_GIB = (
     _PRICE / pl.when(pl.col(name) > 0).then(name) for name in ("devices", "accelerator_memory_gib")
 )
@@ -35,6 +36,9 @@ PUBLISHED = (
            _JUDGED & _IS_CPU & _NEW["family"]),
     Spread("device", _PER_DEVICE_GIB, ("currency",), "accelerator", (0.5, 2.0),
            _JUDGED & _NEW["accelerator"]),
+    # against the least of the region: 99.4 % (97.8 %) of 8,548 are above, a tenth is below
+    Spread("series", _PER_VCPU, _HERE, "family", (0.7, inf), _NEW_TYPE & ~_IS_BURSTABLE),
+    Spread("series", _PER_GIB, _HERE, "family", (0.7, inf), _NEW_TYPE),
     # 99.0 % of 405 are inside; a cut may lead below the others
     *(Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", band, applies,
              least=1) for band, applies in (((0.5, 1.7), _OLD), ((0.65, 1.7), _NEW_TYPE))),

@@ -54,8 +54,8 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
 def _alone(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """Find prices that moved while those of the type in most regions stayed.
 
-    A vendor reprices a machine, or a purchase option everywhere, so it is worse if most of the
-    machine stayed too.
+    A vendor reprices a machine, or a purchase option everywhere. A move is more suspicious if most
+    of the machine's prices also stayed.
     """
     kind = compare.hashed(_OF_TYPE)
     alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
@@ -101,7 +101,7 @@ def _regions(
 def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Find prices that now equal what was published of another option, type or region.
 
-    Most prices that moved in the region, or in the family there, do so.
+    Refused only if most prices that moved in the region, or in the family there, do so.
     """
     every = changed.filter("is_old", _SIZE > compare.MOVED)
     moves = changed.select("price_id", others="move")
@@ -183,7 +183,7 @@ def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Compare a fixed price with those of a week, a month and a quarter ago.
 
-    What was held for it stays held until it is back or accepted.
+    What was held for it stays held until the old price returns or a person accepts it.
     """
     is_known = is_among("price_id", releases.held.filter(reason="creep")["row"])
     yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
@@ -213,10 +213,11 @@ GROUPS = (
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse what changed together with refused rows, because no mistake breaks a limit everywhere.
+    """Refuse what changed together with refused rows.
 
-    That is the rest of a group of which most is refused, and prices that moved by the same factor
-    as a refused fixed price of their machine, if most prices that moved by it are of such machines.
+    A mistake rarely breaks a limit in every row. Refused are the rest of a group of which most is
+    refused, and prices that moved by the same factor as a refused fixed price of their machine, if
+    most prices that moved by it are of such machines.
     A price refused for its order does not count there: spot prices lag behind a cut.
     """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))
@@ -256,8 +257,9 @@ _SHARE = pl.col("lost") / pl.col("total")
 _OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
 LOST_GROUPS = (
     (False, ("all",), _SHARE > compare.LOST),
-    *((False, (name,), compare.too_many()) for name in ("region", "os", "family", "accelerator",
-                                                       "purchase_option")),
+    *((False, by, compare.too_many()) for by in (
+        ("region",), ("os",), ("family",), ("accelerator",), ("purchase_option",),
+        ("region", "purchase_option"), ("region", "os"))),
     (True, ("purchase_option",), _OF_MARKET),
     (True, ("region", "purchase_option"), _OF_MARKET),
 )  # fmt: skip
