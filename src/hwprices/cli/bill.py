@@ -24,6 +24,7 @@ from hwprices.cli.tables import (
     table_of,
 )
 from hwprices.errors import HwpricesError, escaped
+from hwprices.release.wording import counted
 
 if TYPE_CHECKING:
     from hwprices.read.bill.check import BillCheck
@@ -209,7 +210,7 @@ def render_check(checked: "BillCheck") -> RenderableType:
     }
     parts = [
         _table(
-            f"{content.format}, {content.count:,} lines of {content.first:%Y-%m-%d} to"
+            f"{content.format}, {counted(content.count, 'line')} of {content.first:%Y-%m-%d} to"
             f" {content.last:%Y-%m-%d}. What could be checked:",
             checked.coverage,
             {

@@ -281,6 +281,8 @@ def test_extended_systems_are_told_apart(description: str, system: str) -> None:
     [
         ("azure", "Virtual Machines Dsv5 Series - D4s v5 - EU West", ("linux", "included")),
         ("azure", "Virtual Machines Dsv5 Series Windows", ("windows", "included")),
+        ("azure", "Dsv5 Series - D4s v5 Low Priority", (None, "included")),
+        ("azure", "Virtual Machines Dsv5 Series Cloud Services", (None, "included")),
         ("azure", "D4s v5", (None, "included")),
         ("aws", "$0.096 per On Demand Windows BYOL m6i.large", ("windows", "byol")),
     ],
@@ -289,6 +291,29 @@ def test_system_and_license_of_a_description(provider, description, expected) ->
     line = {**dict.fromkeys(KIND, None), "provider": provider, "description": description}
     kinds = described(pl.DataFrame(line, schema=dict.fromkeys(KIND, pl.String)))
     assert kinds.select("os", "license_model").row(0) == expected
+
+
+@pytest.mark.parametrize(
+    ("usage_type", "description", "tenancy"),
+    [
+        ("EUC1-HostBoxUsage:m5.large", "$0.00 per Linux m5.large Dedicated Host Instance", "host"),
+        ("HostBoxUsage:m5.large", None, "host"),
+        (None, "$0.00 per Dedicated Host Linux m5.large Instance Hour", "host"),
+        ("DedicatedUsage:m5.large", "$0.1 per Dedicated Linux m5.large Instance", "dedicated"),
+        ("BoxUsage:m5.large", "$0.096 per On Demand Linux m5.large Instance Hour", "shared"),
+    ],
+)
+def test_a_dedicated_host_is_not_a_dedicated_instance(usage_type, description, tenancy) -> None:
+    line = {**dict.fromkeys(KIND, None), "provider": "aws", "description": description}
+    kinds = pl.DataFrame(line | {"usage_type": usage_type}, schema=dict.fromkeys(KIND, pl.String))
+    assert described(kinds)["tenancy"].item() == tenancy
+
+
+def test_lines_after_the_release_are_noted(tmp_path: Path) -> None:
+    made = f"{SAMPLE.manifest['created_at']:.10}"
+    note = f"The release dates from {made}; later lines are compared with its latest prices."
+    assert note in check(line(ChargePeriodStart="2099-01-01"), tmp_path).notes
+    assert note not in check(line(ChargePeriodStart="2025-09-01"), tmp_path).notes
 
 
 def line(**values: str) -> pl.DataFrame:

@@ -130,6 +130,18 @@ def test_columns_that_are_twice_or_too_many_are_an_error(more, error, write, tmp
         readers.read(write({**FOCUS, **more}, tmp_path))
 
 
+TAGS = (
+    *("resourceTags/user:CostCenter", "resourceTags/user:cost_center"),
+    *("resourceTags/user:Name", "resourceTags/user:name"),
+)
+
+
+@pytest.mark.parametrize("write", [csv, parquet])
+def test_tags_may_differ_in_case_alone(write, tmp_path) -> None:
+    bill = readers.read(write(dict.fromkeys(TAGS, "x") | AWS_1, tmp_path))
+    assert bill.lines.select("usage_type", "unit").collect().row(0) == ("BoxUsage:m6i.large", "Hrs")
+
+
 def test_a_map_of_a_parquet_file_is_read_as_json(tmp_path: Path) -> None:
     """CUR 2 has the operating system in a map."""
     path = parquet(AWS, tmp_path)
@@ -160,7 +172,7 @@ CUT = gzip.compress(GOOD.encode() * 900, mtime=0)[:-50]
         (
             "a.csv",
             row_of(ChargeCategory="Gift"),
-            r"a\.csv: line 2: an unknown ChargeCategory: Gift",
+            r"a\.csv: line 2: an unknown ChargeCategory: Gift \(1 such line\)",
         ),
         ("a.csv", f"{GOOD}{LINE.replace('USD', 'EUR')}\n", r"a\.csv: line 3: .*USD.*: EUR"),
         ("a.csv", GOOD.replace("ListCost", "Cost"), r"a\.csv: line 1: FOCUS needs .* ListCost"),

@@ -144,7 +144,7 @@ def test_the_unused_part_of_a_fee_stays_and_options_are_told_apart(tmp_path: Pat
     ("change", "why"),
     [
         ({"PricingQuantity": ""}, "m6i.large: no hours stated"),
-        ({"PricingCategory": "Committed", "BilledCost": "0"}, "covered by a commitment, and the"),
+        ({"PricingCategory": "Committed", "BilledCost": "0"}, "covered by a commitment whose cost"),
         ({"ChargeDescription": "m6i.large with BYOL Instance Hour"}, "m6i.large: with your own"),
     ],
     ids=["no hours", "no cost", "own license"],

@@ -12,6 +12,7 @@ from hwprices.read.export.cells import to_csv
 from hwprices.read.export.files import workbook
 from hwprices.read.overlays import rules
 from hwprices.release.release import Release
+from hwprices.release.wording import counted
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Bill:
     def __repr__(self) -> str:
         content = self.content
         return (
-            f"<bill: {content.format}, {content.count:,} lines, {content.currency},"
+            f"<bill: {content.format}, {counted(content.count, 'line')}, {content.currency},"
             f" {content.first:%Y-%m-%d} to {content.last:%Y-%m-%d}>"
         )
 

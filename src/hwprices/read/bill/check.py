@@ -466,8 +466,8 @@ def _notes(grouped: pl.DataFrame, bill: BillLines, dataset: Release) -> tuple[st
     made = datetime.fromisoformat(dataset.manifest["created_at"])
     if bill.last > made:
         notes.append(
-            f"The release is of {made:%Y-%m-%d}: later lines of the bill are compared with its"
-            " last prices."
+            f"The release dates from {made:%Y-%m-%d}; later lines are compared with its latest"
+            " prices."
         )
     if bill.ignored:
         notes.append(f"Not read: {', '.join(bill.ignored)}.")

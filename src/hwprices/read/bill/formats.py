@@ -63,8 +63,8 @@ class Format:
 
     ``signs``: columns in lower case that identify the format together. ``words``: by column and
     meaning, the vendor's words in lower case; an unknown ``category`` is an error. ``days``: a line
-    covers one day. ``blocks``: the quantity is in the unit without its number, the list price in
-    the pricing currency: of "100 Hours" in USD the hours. ``structures``: columns that are nested
+    covers one day. ``blocks``: the quantity counts single units (hours, although the unit is
+    "100 Hours"); the list price is in the pricing currency. ``structures``: columns that are nested
     in JSON lines and Parquet, with DuckDB's type.
     """
 
@@ -200,8 +200,10 @@ NOT_MACHINE_HOURS = {
     "aws": r"EBSOptimized|CPUCredits|Mbps per ",
     "gcp": r"(?i)\b(?:core|ram|gpu|local storage)\b.* (?:running|in) ",
 }
-PART_UNIT = r"(?i)\b(?:[ov]?cpu|core|[gtm]i?b|gibibyte|gigabyte)s?\b"
 """Charges under a machine's name that are not machine hours; Google's are hours of components."""
+
+PART_UNIT = r"(?i)\b(?:[ov]?cpu|core|[gtm]i?b|gibibyte|gigabyte)s?\b"
+"""Units of a machine's parts; such lines are not machine hours."""
 
 SYSTEMS = {
     r"(?:red hat|rhel).*\bsap\b": "rhel_sap",
@@ -222,7 +224,10 @@ SOFTWARE = {
 }
 
 AZURE_LINUX = r"(?i)\bseries\b"
-"""Azure names the series of every machine, and adds Windows to it, but not Linux."""
+"""Azure's texts name the machine's series, followed by Windows but not always by Linux."""
+
+AZURE_OTHER = r"(?i)\blow priority\b|\bcloud ?services\b"
+"""Machines of Azure that are sold otherwise; their system is not that of their series."""
 
 UNITS = {r"month|/\s*mo\b": HOURS_PER_MONTH, r"hour|\bhrs?\b|^h$": 1}
 """Words for time in a unit: its hours. Other units are not read."""
@@ -253,7 +258,7 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
     tenancy = pl.concat_str(
         pl.coalesce(
             details.str.extract(r'"(?i:x?_?tenancy)"\s*:\s*"([^"]+)"'),
-            description.str.extract(r"(?i)\b(dedicated)\b"),
+            description.str.extract(r"(?i)\b(dedicated(?: host)?)\b"),
             pl.lit(""),
         ),
         usage,
@@ -284,18 +289,20 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         ),
         os=pl.coalesce(
             _first(words, SYSTEMS),
-            pl.when(pl.col("provider") == "azure", words.str.contains(AZURE_LINUX)).then(
-                pl.lit("linux")
-            ),
+            pl.when(
+                pl.col("provider") == "azure",
+                words.str.contains(AZURE_LINUX),
+                ~words.str.contains(AZURE_OTHER),
+            ).then(pl.lit("linux")),
         ),
         software=_first(words, SOFTWARE).fill_null("none"),
         license_model=pl.when(words.str.contains(r"(?i)\bbyol\b"))
         .then(pl.lit("byol"))
         .otherwise(pl.lit("included")),
-        tenancy=pl.when(tenancy.str.contains(r"(?i)dedicated"))
-        .then(pl.lit("dedicated"))
-        .when(tenancy.str.contains(r"(?i)\bhost\b"))
+        tenancy=pl.when(tenancy.str.contains(r"(?i)\bhost(?:boxusage)?\b"))
         .then(pl.lit("host"))
+        .when(tenancy.str.contains(r"(?i)dedicated"))
+        .then(pl.lit("dedicated"))
         .otherwise(pl.lit("shared")),
         place=plain_place(pl.col("region")),
         hours=_first(unit, {pattern: str(hours) for pattern, hours in UNITS.items()}).cast(

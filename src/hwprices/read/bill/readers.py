@@ -12,6 +12,7 @@ import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from hwprices.read.bill.formats import (
 )
 from hwprices.read.sql import NO_EXTENSIONS, connect
 from hwprices.release.database import quoted_list, quoted_name, quoted_text
+from hwprices.release.wording import counted
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -247,7 +249,11 @@ def _copy(
         header = next(csv.reader(io.StringIO(_first_line(part, name))), [])
         _check_lines(part, name, must_end=True)
         form, present = _format(name, header)
-        types = {column: _file_type(form, column) for column in header}
+        names = [
+            column if _plain(column) in READ else str(position)
+            for position, column in enumerate(header)
+        ]
+        types = {column: _file_type(form, column) for column in names}
         source = (
             f"read_csv({file}, header = true, delim = ',', quote = '\"', escape = '\"',"
             f" auto_detect = false, strict_mode = true, null_padding = false,"
@@ -271,7 +277,7 @@ def _copy(
         columns = {row[0]: row[1] for row in described}
         # DuckDB (2.0.0) numbers the second of two columns that differ in case alone
         for column in sorted(columns.keys() - {row[0] for row in stored}):
-            _fail(name, 1, f"the column {column.rpartition('_')[0]!r} is there twice")
+            _check_once(name, column.rpartition("_")[0])
         maps = [quoted_name(column) for column, type_ in columns.items() if type_.startswith("MAP")]
         if maps:  # to JSON, as in CSV files
             replaced = ", ".join(f"to_json({column}) as {column}" for column in maps)
@@ -324,16 +330,26 @@ def _plain(name: str) -> str:
     return name.lower().replace(".", "_").lstrip("+-")
 
 
+READ = {
+    _plain(column) for form in FORMATS for names in form.columns.values() for column in names
+}.union(*(form.structures for form in FORMATS))
+"""Plain names of the columns that are read. Others, as tags, may differ in case alone."""
+
+
+def _check_once(name: str, repeated: str) -> None:
+    if _plain(repeated) in READ:
+        _fail(name, 1, f"the column {repeated!r} is there twice")
+
+
 def _present(name: str, columns: Sequence[str]) -> dict[str, str]:
     """Return the columns of a file by their plain name."""
     if len(columns) > MAX_COLUMNS:
         _fail(name, 1, f"{len(columns):,} columns; a bill has at most {MAX_COLUMNS:,}")
     plain = [_plain(column) for column in columns]
-    present = dict(zip(plain, columns, strict=True))
-    if len(present) < len(plain):
-        twice = next(column for column in plain if plain.count(column) > 1)
-        _fail(name, 1, f"the column {twice!r} is there twice")
-    return present
+    for column, times in Counter(plain).items():
+        if times > 1:
+            _check_once(name, column)
+    return dict(zip(plain, columns, strict=True))
 
 
 def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
@@ -549,18 +565,19 @@ def _check(lines: pl.LazyFrame, form: Format) -> tuple[str, datetime, datetime]:
             "currency",
         ),
     ]
-    counted = lines.select(
+    sums = lines.select(
         pl.col("start").min().alias("first"),
         pl.col("start").max().alias("last"),
         *(fault.sum().alias(what) for fault, what, _ in faults),
     )
-    begin, end, *counts = counted.collect(engine="streaming").row(0)
+    begin, end, *counts = sums.collect(engine="streaming").row(0)
     for count, (fault, what, shown) in zip(counts, faults, strict=True):
         if count:
             found = lines.filter(fault).head(1).collect(engine="streaming").row(0, named=True)
             value = f": {found[shown]}" if shown else ""
             raise HwpricesError(
-                f"{found['file']}: line {found['line']}: {what}{value} ({count:,} such lines)",
+                f"{found['file']}: line {found['line']}: {what}{value}"
+                f" ({counted(count, 'such line')})",
                 "Split the bill by currency." if shown == "currency" else "Correct the export.",
             )
     return currency, begin, end

@@ -142,7 +142,7 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
             .when(~pl.col("is_use"))
             .then(pl.lit("unused part of a commitment"))
             .when("is_unstated")
-            .then(pl.lit("covered by a commitment, and the bill does not state what it cost"))
+            .then(pl.lit("covered by a commitment whose cost the bill does not state"))
             .when(pl.col("type").is_null())
             .then(pl.format("{}: no machine", pl.col("service").fill_null("no service")))
             .when(pl.col("instance_type").is_null())
