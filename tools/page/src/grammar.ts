@@ -307,7 +307,7 @@ export class Reader {
   private narrowed(text: string): Meaning | null {
     const { accelerators, architectures, ids: known } = this.grammar;
     const areUnknown = this.chosen.size > 0 && accelerators.slice(0, known).every((id) => !this.chosen.has(id));
-    if (areUnknown && architectures.includes(text)) return { kind: "accelerator", words: text, asks: {}, narrows: true };
+    if (areUnknown && architectures.includes(text)) return { kind: "accelerator", words: text, asks: { accelerators: this.chosen }, narrows: true };
     const isForm = text.split(" ").some((word) => this.grammar.forms.includes(word));
     const ids = this.accelerator(text, isForm)?.asks.accelerators;
     const fewer = [...(ids ?? [])].filter((id) => this.chosen.has(id));
