@@ -756,13 +756,20 @@ def test_a_form_or_maker_narrows_and_a_device_widens(sample_words, words, accele
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("l4 spot sxm", "none of nvidia-l4 has the form 'sxm'"),
+        ("l4 spot sxm", "no nvidia-l4 has 'sxm'"),
         ("tpu v2", "'v2' is not understood"),  # a NeuronCore-v2 and a Neoverse V2 are no TPU
     ],
 )
 def test_a_device_that_the_release_does_not_have_is_an_error(sample_words, words, message) -> None:
     with pytest.raises(HwpricesError, match=message):
         request.request(sample_words, words)
+
+
+def test_a_device_without_an_id_may_be_the_requested_one() -> None:
+    """DigitalOcean's H100 has no id: nothing is said to be missing."""
+    answer = offers.answer(hwprices.open("sample"), "h100 digitalocean")
+    assert answer.rows["accelerator_id"].null_count() == answer.rows.height > 0
+    assert not [note for note in answer.notes if "No offer with" in note]
 
 
 @pytest.mark.parametrize("place", ["frankfurt germany", "germany frankfurt", "europe frankfurt"])

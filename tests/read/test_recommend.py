@@ -880,8 +880,8 @@ def test_a_number_may_have_a_letter_for_its_size() -> None:
         2e9,
         0.5,
     ]
-    assert read_number(int, "128k") == 128_000
-    for wrong in ("abc", "4096.5", "inf", "nan", "", "k"):
+    assert [read_number(int, text) for text in ("128k", "1.001k")] == [128_000, 1_001]
+    for wrong in ("abc", "4096.5", "1e999", "inf", "nan", "", "k"):
         with pytest.raises(typer.BadParameter, match="write 1e9, 1B or 128k"):
             read_number(int, wrong)
 

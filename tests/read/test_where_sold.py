@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from tests.helpers.terminal import drawn
 
-from hwprices.cli.device import render_where_sold
+from hwprices.cli.device import _cell, render_where_sold
+from hwprices.cli.tables import money
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.device.measured import where_sold
 from hwprices.rows import frames
@@ -117,3 +118,10 @@ def test_the_screen_shows_age_reason_and_what_to_do() -> None:
     assert "runpod, community hosts" in text
     assert "3.31 EUR" in text
     assert "--usd-per EUR=… makes its prices comparable" in text
+
+
+@pytest.mark.parametrize(("stale", "mark"), [([True, False], ""), ([True, True], "*")])
+def test_a_price_is_stale_if_nobody_has_it_newer(stale: list[bool], mark: str) -> None:
+    sold = [{"on_demand_usd_per_hour": Decimal(2), "stale": is_stale} for is_stale in stale]
+    row = {"on_demand_usd_per_hour": Decimal(2), "where_sold": sold}
+    assert _cell(row, "on_demand_usd_per_hour") == money(Decimal(2)) + mark

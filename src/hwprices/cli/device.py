@@ -103,7 +103,7 @@ def _cell(row: Row, name: str) -> str:
     value = row[name]
     if "usd" in name:
         sold = [sold for sold in row["where_sold"] or [] if value and sold.get(name) == value]
-        return money(value) + STALE_MARK * any(offer["stale"] for offer in sold)
+        return money(value) + STALE_MARK * (sold != [] and all(offer["stale"] for offer in sold))
     return number(value) if isinstance(value, float) else str("" if value is None else value)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial, wraps
+from math import isinf
 from typing import Annotated, Any, get_args
 
 import polars as pl
@@ -43,11 +44,11 @@ def read_number(kind: type, text: str) -> Any:
     digits = text.strip().lower()
     size = digits[-1:] if digits[-1:] in SIZES else ""
     try:
-        value = float(digits.removesuffix(size)) * SIZES[size]
-        if kind is int and value != int(value):
+        value = Decimal(digits.removesuffix(size)) * int(SIZES[size])
+        if kind is int and (isinf(float(value)) or value != int(value)):
             raise ValueError
         return kind(value)
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         raise typer.BadParameter(f"{text} is not a number: write 1e9, 1B or 128k") from None
 
 

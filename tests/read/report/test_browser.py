@@ -388,7 +388,7 @@ QUESTIONS = """
     windows; 1y; all upfront; shared h100; a100 80 gb sxm4; l4 l40s; h100 nvidia sxm; h100 gpu
     nvidia; l4 frankfurt germany; l4 europe germany; h100 on demand x8; x8 h100; 80gb gpu; 80 gb
     a100; hopper; l4 h100sxm; h100 nvlink; h100 1tb; gpu more than 24gb; trainium; p5 vs
-    l4; amazon h100; cheapest vm arm
+    l4; amazon h100; cheapest vm arm; p5.48xlarge vs l4
 """
 
 

@@ -6,7 +6,7 @@ import { PERIODS } from "./prices";
 /** What src/hwprices/read/report/grammar.py makes of the vocabulary of read.find. */
 export interface Grammar {
   max_words: number;
-  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "memory" | "payment" | "limit" | "period" | "each", string>;
+  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "about_cpus" | "memory" | "payment" | "limit" | "period" | "each", string>;
   /** Patterns of what is read as something else, and what is written in its place. */
   rewritten: [string, string][];
   skipped: string[];
@@ -22,8 +22,15 @@ export interface Grammar {
   places: Record<string, number[]>;
   /** Ids, and the vendors' names of those without one. */
   accelerators: string[];
+  /** How many of them are ids. */
+  ids: number;
   /** Words of accelerators: positions in accelerators. */
   accelerator_words: Record<string, number[]>;
+  /** Those of them, such as architectures, that cannot be abbreviated. */
+  whole_words: string[];
+  architectures: string[];
+  /** Makers of CPUs that also mean accelerators. */
+  makers: string[];
   short_names: string[];
   /** Words for how an accelerator is mounted. */
   forms: string[];
@@ -139,6 +146,7 @@ export class Reader {
     const rest = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), unlimited);
     let before = "";
     let words = rest.split(this.patterns.separator).filter(Boolean);
+    const aboutCpus = words.some((word) => this.patterns.about_cpus.test(word));
     while (words.length > 0) {
       if (words.length > 1 && this.grammar.without.includes(words[0]!.toLowerCase()) && !this.patterns.payment.test(words.slice(0, 2).join(" "))) {
         unknown ??= { word: words.slice(0, 2).join(" "), near: [] }; // never what it leaves out
@@ -148,7 +156,8 @@ export class Reader {
       const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
       this.chosen = this.merged(meanings).accelerators;
       const { used, meaning } = this.first(words, ofAccelerator);
-      if (meaning?.kind === "absent") unknown ??= { word: meaning.words, near: [], absent: true };
+      if (aboutCpus && used === 1 && this.grammar.makers.includes(words[0]!.toLowerCase())) unknown ??= { word: words[0]!, near: [] }; // offers do not list CPUs
+      else if (meaning?.kind === "absent") unknown ??= { word: meaning.words, near: [], absent: true };
       else if (meaning) meanings.push({ ...meaning, isAdded: ["and", "or"].includes(before) });
       else if (!this.skipped.has(words[0]!.toLowerCase())) {
         if (this.isPart(words[0]!)) meanings.push({ kind: "part", words: words[0]!, asks: { parts: new Set([words[0]!.toLowerCase()]) } });
@@ -196,7 +205,7 @@ export class Reader {
     if (amount) return [amount];
     const narrowed = this.provider(text) || this.place(text) ? null : this.narrowed(text);
     if (narrowed) return [narrowed];
-    if (this.chosen.size > 0 && this.grammar.forms.includes(text)) return []; // a form that none of them has
+    if (this.chosen.size > 0 && [...this.grammar.forms, "nvlink"].includes(text)) return []; // a form that none of them has
     const counted = this.patterns.counted.exec(text);
     if (counted) return this.counted(Number(counted[1]), counted[2]!, phrase);
     const complete = [this.code(text), this.provider(text), this.type(phrase), this.named(text), this.place(text)].filter((meaning) => meaning !== null);
@@ -254,11 +263,14 @@ export class Reader {
   /** A machine type or a family. */
   private type(phrase: string): Meaning | null {
     const counted = /^(\S+) \d+$/.exec(phrase.toLowerCase());
-    if (phrase.includes("$") || (counted && this.accelerator(counted[1]!))) return null; // "h100 2" is not H100-2
-    const start = `${normal(phrase)}_`;
-    const family = this.machines.filter(({ spellings }) => spellings.some((text) => text.startsWith(start)));
-    const found = [...this.typesOf(phrase), ...family].map(({ provider, type }) => `${provider}|${type}`);
+    if (phrase.includes("$") || this.skipped.has(phrase.toLowerCase()) || (counted && this.accelerator(counted[1]!))) return null; // "h100 2" is not H100-2
+    const found = [...this.typesOf(phrase), ...this.familyOf(phrase)].map(({ provider, type }) => `${provider}|${type}`);
     return found.length > 0 ? { kind: "type", words: phrase, asks: { machines: new Set(found) } } : null;
+  }
+
+  private familyOf(phrase: string): Machine[] {
+    const start = `${normal(phrase)}_`;
+    return this.machines.filter(({ spellings }) => spellings.some((text) => text.startsWith(start)));
   }
 
   private typesOf(phrase: string): Machine[] {
@@ -291,8 +303,11 @@ export class Reader {
     return found.length > 0 ? make(found.sort((one, other) => one - other).map((position) => accelerators[position]!)) : null;
   }
 
-  /** Fewer of the accelerators named before: "a100 80 gb sxm4" is one board. A form leaves those that do not have it in any form. */
+  /** Fewer of the accelerators named before: "a100 80 gb sxm4" is one board. A form does not affect devices that never come in it. */
   private narrowed(text: string): Meaning | null {
+    const { accelerators, architectures, ids: known } = this.grammar;
+    const areUnknown = this.chosen.size > 0 && accelerators.slice(0, known).every((id) => !this.chosen.has(id));
+    if (areUnknown && architectures.includes(text)) return { kind: "accelerator", words: text, asks: { accelerators: this.chosen }, narrows: true };
     const isForm = text.split(" ").some((word) => this.grammar.forms.includes(word));
     const ids = this.accelerator(text, isForm)?.asks.accelerators;
     const fewer = [...(ids ?? [])].filter((id) => this.chosen.has(id));
@@ -313,7 +328,7 @@ export class Reader {
   /** A number is never the beginning of a larger one: "40" is in "40gb" and "4" is not. */
   private begun(word: string): number[] {
     if (word.length < this.grammar.min_begun) return [];
-    const begins = (name: string) => name.startsWith(word) && !/^\d\d/.test(name.slice(word.length - 1));
+    const begins = (name: string) => name.startsWith(word) && !this.grammar.whole_words.includes(name) && !/^\d\d/.test(name.slice(word.length - 1));
     return Object.entries(this.grammar.accelerator_words).flatMap(([name, positions]) => (begins(name) ? positions : []));
   }
 
@@ -334,7 +349,8 @@ export class Reader {
       }
     }
     const { accelerators, kinds, machines } = asks as unknown as Asks;
-    if (machines.size > 0 && accelerators.size > 0) {
+    const namesMachine = meanings.some(({ kind, words }) => kind === "type" && this.familyOf(words).length === 0);
+    if (machines.size > 0 && accelerators.size > 0 && !namesMachine) {
       const devices = this.machines.filter(({ provider, type, device }) => device && machines.has(`${provider}|${type}`)).map(({ device }) => device);
       // "trn2 vs h100" compares accelerators
       if (devices.length > 0 && !devices.some((device) => accelerators.has(device))) {

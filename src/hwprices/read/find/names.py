@@ -294,6 +294,10 @@ PART_OF = r" \(one .*\)"
 """Remark in the name of a GPU that shares a card, "(one GPU of two)", to ignore in searches."""
 
 
+WHOLE_WORDS = "|"
+"""Separates the name of an accelerator from its architecture: turin does not begin Turing."""
+
+
 class ReleaseWords:
     """The names in a release that the words of a question may mean.
 
@@ -337,7 +341,7 @@ class ReleaseWords:
     def accelerators(self) -> Mapping[str, str]:
         """Maker, name and architecture by the id of each accelerator that a machine has.
 
-        And nvlink if boards have it without a bridge.
+        Adds nvlink if NVLink is built in. Words after WHOLE_WORDS cannot be abbreviated.
         """
         return dict(self._sheet.select("accelerator_id", "text").rows())
 
@@ -352,7 +356,7 @@ class ReleaseWords:
         sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
         has_nvlink = pl.col("interconnect").str.contains(r"^NVLink \d$")
         texts = [
-            *("vendor", pl.col("name").str.replace(PART_OF, "")),
+            *("vendor", pl.col("name").str.replace(PART_OF, ""), pl.lit(WHOLE_WORDS)),
             pl.col("architecture").str.replace_all(r"[ -](v?\d)", "$1"),  # CDNA 3 is one word
             pl.when(has_nvlink).then(pl.lit("nvlink")),
         ]

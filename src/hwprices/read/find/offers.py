@@ -147,9 +147,10 @@ def _without_offer(search: Search, rows: pl.DataFrame) -> list[str]:
     """Name the requested accelerators that no offer has; nothing if a word means many of them."""
     found = map(without_form, rows["accelerator_id"].drop_nulls())
     missing = sorted({*map(without_form, search.accelerators)} - {*found})
-    if not 0 < len(missing) <= covers.MAX_NAMED:
+    has_unknown = rows["accelerator_id"].has_nulls()  # the vendor's H100 may be any of them
+    if has_unknown or not 0 < len(missing) <= covers.MAX_NAMED:
         return []
-    return [f"No such offer with {', '.join(missing)}."]
+    return [f"No offer with {', '.join(missing)} matches."]
 
 
 def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tuple[str, ...]:

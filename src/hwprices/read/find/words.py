@@ -18,6 +18,7 @@ from hwprices.errors import HwpricesError, near
 from hwprices.read.currency import LAST_PLACE
 from hwprices.read.find.names import (
     CODES,
+    WHOLE_WORDS,
     NamedMachine,
     NamedPlace,
     ReleaseWords,
@@ -169,6 +170,8 @@ _UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
+    r"\bnot? more than\b": "no-more-than",
+    r"\b([cr]dna)[ -](\d)\b": r"\1\2",
     r"(?:\b(?:more than|over)|>)\s*(\d+)(?=\s*[gt]i?b\b)": r"\1.001",
     r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
     r"(?=\d+(?:\.\d+)?\s*(?:[gt]i?b|v?cpus?|cores?)\b)": "",
@@ -188,14 +191,14 @@ REWRITTEN = {
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
-"""Patterns to replace before words are read, in this order. Amounts are minimums anyway, but more
-than 40 GB is not 40 GB; "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s,
-"h100sxm" h100 sxm. The number after TPU v5e or v6e
-counts chips, the number after older TPUs counts cores: https://cloud.google.com/tpu/docs/v6e. The
-page of a report does the same."""
+"""Patterns to replace before words are read, in this order. Amounts are minimums, so "at least" is
+dropped; "more than 40 GB" becomes 40.001 GB; a maximum such as "no more than 24 GB" is not
+understood. "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s, "h100sxm" h100
+sxm. The number after TPU v5e or v6e counts chips, the number after older TPUs counts cores:
+https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
 
 _LIMIT = re.compile(
-    r"(?:\b(?:under|below|(?:less|cheaper) than|at most|up to|max)|<=?)\s*"
+    r"(?:\b(?:under|below|(?:less|cheaper|not? more) than|at most|up to|max)|<=?)\s*"
     r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])"
     r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:v?cpu|core))"
     r"\s*(?:\$|usd\b|dollars?\b)?"
@@ -221,6 +224,7 @@ PATTERNS = {
     "counted_behind": _COUNTED_BEHIND,
     "term": _TERM,
     "vcpus": _VCPUS,
+    "about_cpus": _ABOUT_CPUS,
     "memory": _MEMORY,
     "payment": _PAYMENT,
     "limit": _LIMIT,
@@ -240,6 +244,7 @@ WITHOUT = ("not", "no", "except", "excluding", "without", "outside")
 places, purchase options, an instruction set."""
 
 _LEFT_OUT = re.compile(rf"\b(?:{'|'.join(WITHOUT)})\b.*", re.IGNORECASE)
+_AND_WITHOUT = re.compile(rf"\b(?:(?:and|or)\s+)+(?=(?:{'|'.join(WITHOUT)})\b)", re.IGNORECASE)
 
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """Minimum similarity of a suggestion, 0 to 1. Words of up to SHORT letters match by chance."""
@@ -321,14 +326,10 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         name = "max_price_per_accelerator" if part else "max_price"
         search = _merge(search, Meaning("price", {name: hourly}))
     text = _LIMIT.sub(" ", text)
-    for pattern, written in REWRITTEN.items():
-        text = re.sub(pattern, written, text, flags=re.IGNORECASE)
-    text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
-    stripped = (word.strip(_ENDS) for word in SEPARATOR.split(text))
-    words = [word for word in stripped if word]
+    words = _words_of(text)
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
     left_out, makers = EMPTY, EMPTY
-    is_left_out, kind, phrase = False, "", ""
+    is_left_out, names_machine, kind, phrase = False, False, "", ""
     while words:
         is_added = phrase.lower() in ("and", "or")
         goes_on = is_left_out and words[0].lower() in ("and", "or")
@@ -353,23 +354,36 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
             makers = _merge(makers, _cpu(with_cpu(phrase, names)))
         elif meaning is not None:
             search = _merge(search, meaning, is_added=is_added)
+            is_type = meaning.kind == "type"
+            names_machine |= is_type and not find_family(names.machines, phrase)
     if makers.cpu_machines is not None:
         cpus = makers.cpu_machines
         named = search.cpu_machines
         search = replace(search, cpu_machines=cpus if named is None else cpus & named)
     search = _subtract(search, left_out, names)
-    if search.machines is not None and search.accelerators:
+    if search.machines is not None and search.accelerators and not names_machine:
         search = _with_devices(search, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
+
+
+def _words_of(text: str) -> list[str]:
+    for pattern, written in REWRITTEN.items():
+        text = re.sub(pattern, written, text, flags=re.IGNORECASE)
+    text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
+    stripped = (word.strip(_ENDS) for word in SEPARATOR.split(_AND_WITHOUT.sub("", text)))
+    words = [word for word in stripped if word]
+    if "NO" in words[:-1] and not re.search(r"\bNO[ _-]?upfront", text, re.IGNORECASE):
+        raise HwpricesError("'NO' may be Norway or 'no'", "Write norway or no.")
+    return words
 
 
 def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
     """Check what to leave out; ``kind``: the kind of the phrase before "and", or ""."""
     if meaning is None or meaning.kind not in ("provider", "place", "option", "arch"):
         raise HwpricesError(
-            f"{phrase!r} cannot be left out",
-            "Clouds, places, purchase options and instruction sets can: h100 not china, h100"
-            " without spot, 16vcpu no arm. Write cpu for machines without accelerators.",
+            f"{phrase!r} cannot be excluded",
+            "You can exclude clouds, places, purchase options and instruction sets: h100 not china,"
+            " h100 without spot, 16vcpu no arm. Write cpu for machines without accelerators.",
         )
     if kind not in ("", meaning.kind):  # "not china and aws"
         raise HwpricesError(
@@ -380,14 +394,15 @@ def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
 
 
 def _subtract(search: Search, left_out: Search, names: ReleaseWords) -> Search:
-    """Leave out what ``left_out`` has; of places also a region of the continent alone."""
+    """Exclude ``left_out``; excluding a place also excludes regions known only by its continent."""
     if left_out.arch is not None:
         (arch,) = {*ARCHITECTURES} - {left_out.arch}
         search = _merge(search, Meaning("arch", {"arch": arch}))
     if left_out.purchase_options:
         interrupted = {"spot", "low_priority"}
         options = with_term(search.purchase_options or frozenset(PURCHASE_OPTIONS))
-        options -= with_term(left_out.purchase_options)
+        excluded = with_term(left_out.purchase_options)
+        options -= excluded | ({COMMITMENT} if excluded & WITH_TERM else set())
         options -= interrupted if "spot" in left_out.purchase_options else frozenset()
         search = replace(search, purchase_options=options)
         if not options:
@@ -413,7 +428,9 @@ def _subtract(search: Search, left_out: Search, names: ReleaseWords) -> Search:
 
 
 def _all_left_out() -> HwpricesError:
-    return HwpricesError("everything that is requested is left out", "Leave out less.")
+    return HwpricesError(
+        "nothing is left: the question excludes everything it asks for", "Exclude less."
+    )
 
 
 def with_term(options: frozenset[str]) -> frozenset[str]:
@@ -542,7 +559,7 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
 def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
     """Understand a word about the accelerators named before: "a100 80 gb sxm4" is one board.
 
-    A form leaves those that do not have it in any form: "l40s h100 sxm" is the L40S and one H100.
+    A form does not affect devices that never come in it: "l40s h100 sxm" is the L40S and one H100.
 
     Raises:
         HwpricesError: none of them has that form.
@@ -553,9 +570,9 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
         return None
     named = {key: names.accelerators[key] for key in search.accelerators}
     ids = frozenset(accelerators(text, named, start=any(word in FORMS for word in text.split())))
-    if text in FORMS and not ids:
+    if text in (*FORMS, "nvlink") and not ids:
         raise HwpricesError(
-            f"none of {', '.join(sorted(named))} has the form {text!r}", "Leave one of them out."
+            f"no {' or '.join(sorted(named))} has {text!r}", f"Ask without {text!r}."
         )
     unknown = search.unknown_accelerators & unknown_machines(text, names)
     if ids and text in FORMS:
@@ -625,8 +642,8 @@ def _preferred(meanings: list[Meaning], text: str, names: ReleaseWords) -> list[
 def _amount(text: str, search: Search) -> Meaning | None:
     """Understand a term, a number of vCPUs or an amount of memory.
 
-    Memory after an accelerator is the memory of one accelerator: "a100 80gb"; of as much as no
-    accelerator has, "h100 1tb", that of the machine.
+    Memory after an accelerator is the memory of one accelerator: "a100 80gb"; an amount larger than
+    any accelerator's ("h100 1tb") is the machine's memory.
     """
     term = _TERM.fullmatch(text)
     if term:
@@ -775,7 +792,13 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
     return [
         key
         for key, device in devices.items()
-        if wanted and all(_has_word(device, word, start=word in begun) for word in wanted)
+        if wanted
+        and all(
+            _has_word(device.partition(WHOLE_WORDS)[0], word, start=True)
+            if word in begun
+            else _has_word(device, word, start=False)
+            for word in wanted
+        )
     ]
 
 

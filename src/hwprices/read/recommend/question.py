@@ -174,7 +174,7 @@ class Question:
 
     @property
     def stored(self) -> str | None:
-        """The format of the weights, as asked or as the model's name ends: -AWQ, -FP8.
+        """The format of the weights, as requested, else from the suffix of the model's name: -FP8.
 
         Raises:
             HwpricesError: there is no such format.

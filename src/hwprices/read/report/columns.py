@@ -19,6 +19,7 @@ from hwprices.read.find.names import (
     ABBREVIATIONS,
     CODES,
     SHORT_CONTINENTS,
+    WHOLE_WORDS,
     ReleaseWords,
     direction,
     normal,
@@ -205,6 +206,8 @@ def grammar(dataset: Release) -> dict[str, Any]:
         "places": _places(names),
         "forms": words.FORMS,
         "without": words.WITHOUT,
+        "makers": words.MAKERS,
+        "architectures": sorted(names.architectures),
         "max_accelerator_gib": words.MAX_ACCELERATOR_GIB,
         "min_begun": words.MIN_BEGUN_DEVICE,
         **_accelerators(names),
@@ -280,8 +283,12 @@ def _accelerators(names: ReleaseWords) -> dict[str, Any]:
     for position, text in enumerate(texts.values()):
         for word in words.joined_words(text):
             positions.setdefault(word, []).append(position)
+    named = (text.partition(WHOLE_WORDS)[0] for text in texts.values())
+    may_be_begun = {word for text in named for word in words.joined_words(text)}
     return {
         "accelerators": list(texts),
+        "ids": len(names.accelerators),
+        "whole_words": sorted(positions.keys() - may_be_begun),
         "accelerator_words": dict(sorted(positions.items())),
         "short_names": words.short_names(names.accelerators),
     }
