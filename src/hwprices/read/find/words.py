@@ -6,11 +6,13 @@ accelerator counts it: "8 h100" is 8xH100. A word that means nothing, or two kin
 error with a suggestion.
 """
 
+import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from itertools import dropwhile
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -82,13 +84,8 @@ OTHER_NAMES = {
 }
 """Synonyms: kind of thing and code."""
 
-OTHER_CLOUDS = {
-    "amazon": "aws",
-    "digital ocean": "digitalocean",
-    "ec2": "aws",
-    "lambda labs": "lambda",
-    "microsoft": "azure",
-}
+_CLOUDS = Path(__file__).with_name("clouds.csv").read_text(encoding="utf-8")
+OTHER_CLOUDS = {row["name"]: row["provider"] for row in csv.DictReader(_CLOUDS.splitlines())}
 """Names of clouds besides those of the release: the code of the provider."""
 
 KINDS = {
