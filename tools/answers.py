@@ -282,7 +282,7 @@ QUESTIONS = [
     ask(
         "In 16 bits, over two machines if need be?",
         "recommend llama-3.1-405b aws --precision bf16 --max-nodes 2 --where cloud --top 3",
-        "812 GB fit eight H200; eight H100 need a second machine, which is no faster for one user.",
+        "812 GB fit eight H200; eight H100 need a second machine; one user is not served faster.",
     ),
     ask(
         "DeepSeek-R1?",

@@ -120,3 +120,10 @@ def test_rewording_a_module_leaves_its_digest():
 @pytest.mark.parametrize("other", [b"rate * HOURS * 1", b"rate / HOURS", b"'rate'"])
 def test_other_code_changes_its_digest(other):
     assert inputs.code_of(SOURCE.replace(b"rate * HOURS", other)) != inputs.code_of(SOURCE)
+
+
+def test_only_the_codes_of_the_vocabulary_are_inputs():
+    sheet = b'vocabulary,value,is_pattern,sentence\nsoftware,none,,"Nothing, but the system."\n'
+    reworded = sheet.replace(b"Nothing, but", b"Only")
+    assert inputs.codes_of(reworded) == inputs.codes_of(sheet)
+    assert inputs.codes_of(sheet.replace(b"none", b"nothing")) != inputs.codes_of(sheet)

@@ -136,10 +136,11 @@ def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
     return [] if is_machine or not all(found) else list(dict.fromkeys(chain(*found)))
 
 
-UP_TO = "  up to"
 with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
     LABELS = {row["column"]: row["label"] for row in csv.DictReader(_file)}
 """Columns in the order in which they are shown, and their labels."""
+
+UP_TO = LABELS["block_storage_gbps_max"]
 
 PRICE_DETAILS = ("_region", "_how", "_from")
 """Ends of the keys of LABELS that explain the price above; their differences are not marked."""

@@ -27,7 +27,7 @@ Completer = Callable[[typer.Context, str], list[str]]
 
 
 def _completer(names: Callable[[Dataset], Iterable[str]]) -> Completer:
-    """Complete names from the dataset; offer nothing without one."""
+    """Complete names from the dataset. Without a dataset nothing is offered."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         with contextlib.suppress(HwpricesError, OSError):

@@ -36,7 +36,7 @@ from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Servi
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
-SIZES = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+SIZES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
 def read_number(kind: type, text: str) -> Any:
@@ -44,7 +44,7 @@ def read_number(kind: type, text: str) -> Any:
     digits = text.strip().lower()
     size = digits[-1:] if digits[-1:] in SIZES else ""
     try:
-        value = Decimal(digits.removesuffix(size)) * int(SIZES[size])
+        value = Decimal(digits.removesuffix(size)) * SIZES[size]
         if kind is int and (isinf(float(value)) or value != int(value)):
             raise ValueError
         return kind(value)

@@ -383,7 +383,7 @@ def new_words(published: "Published", root: str, providers: Collection[str]) -> 
 
 
 def print_notices(lines: Iterable[str]) -> None:
-    """Print notices on stdout without a release whose summary could show them."""
+    """Print notices on stdout, for a run without a release and so without a summary."""
     for line in lines:
         print_table(Text(escaped(line), "bold yellow"))
 

@@ -99,7 +99,7 @@ class Dataset(Release):
         earlier = self.release.previous if since is None else since
         if earlier is None:
             raise HwpricesError(
-                f"release {self.version} is the first: there is no earlier release to compare with",
+                f"release {self.version} is the first: nothing earlier to compare it with",
                 "Publish another release, then compare.",
             )
         until, at = versions.version_time(self.version), versions.instant(earlier)

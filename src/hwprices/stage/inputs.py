@@ -11,6 +11,7 @@ and 2 s to reuse.
 """
 
 import ast
+import csv
 import hashlib
 import importlib.util
 import io
@@ -44,7 +45,7 @@ READERS = (
 )
 """Modules and folders that turn pages into rows, besides the provider's own folder."""
 
-VOCABULARY = "schemas/vocabulary.csv"  # The codes that the checks of rows allow
+VOCABULARY = "schemas/vocabulary.csv"  # the codes that the checks of rows allow
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
@@ -85,7 +86,8 @@ def _program(provider: str) -> list[str]:
 @cache
 def _common_program() -> list[str]:
     modules = _below([PACKAGE / name for name in READERS], ".py")
-    return [*_files(PACKAGE, modules, code_of), *_files(PACKAGE, [PACKAGE / VOCABULARY])]
+    vocabulary = _files(PACKAGE, [PACKAGE / VOCABULARY], codes_of)
+    return [*_files(PACKAGE, modules, code_of), *vocabulary]
 
 
 def _locations(package: str) -> list[str]:
@@ -122,6 +124,12 @@ def _files(
 def code_of(source: bytes) -> bytes:
     """Return a module's syntax tree without docstrings, so that rewording changes no digest."""
     return ast.dump(_WithoutProse().visit(ast.parse(source))).encode()
+
+
+def codes_of(vocabulary: bytes) -> bytes:
+    """Return the sheet of codes without the sentences that explain them, its last column."""
+    rows = csv.reader(vocabulary.decode().splitlines())
+    return "\n".join(",".join(row[:-1]) for row in rows).encode()
 
 
 class _WithoutProse(ast.NodeTransformer):

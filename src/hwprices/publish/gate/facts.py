@@ -17,7 +17,7 @@ SAME, COMMON, MARKET = "same", "common", "market"
 
 
 @dataclass(frozen=True)
-class Band:
+class Tolerance:
     """How far a figure may move, and the share of a column that may change."""
 
     least: float
@@ -25,31 +25,31 @@ class Band:
     share: float = compare.FACTS_CHANGED
 
 
-COLUMNS: Mapping[str, Mapping[str, str | Band]] = {
+COLUMNS: Mapping[str, Mapping[str, str | Tolerance]] = {
     "instance_types": {
         **dict.fromkeys(("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
                          "burstable"), SAME),
         **dict.fromkeys(("vcpus", "physical_cores", "threads_per_core", "memory_gib",
                          "accelerator_count", "accelerator_memory_gib", "local_disk_gib",
-                         "network_gbps_baseline", "network_gbps_max"), Band(1.0, 1.0)),
+                         "network_gbps_baseline", "network_gbps_max"), Tolerance(1.0, 1.0)),
         **dict.fromkeys(("local_disk_count", "local_disk_kind", "boost_ghz", "vcpus_billed",
                          "retirement_date"), COMMON),
     },
     "regions": {
         **dict.fromkeys(("kind", "parent_region", "country", "continent"), SAME),
-        **dict.fromkeys(("latitude", "longitude"), Band(0.98, 1.02)),  # 2 % of 50° are 110 km
+        **dict.fromkeys(("latitude", "longitude"), Tolerance(0.98, 1.02)),  # 2 % of 50° are 110 km
     },
     "component_prices": {
         **dict.fromkeys(("unit", "per", "currency"), SAME),
         # Google changes most spot prices once a month
-        **dict.fromkeys(("hourly", "price"), Band(compare.SHARED_CUT, compare.SHARED_RISE,
+        **dict.fromkeys(("hourly", "price"), Tolerance(compare.SHARED_CUT, compare.SHARED_RISE,
                                                   compare.COMMON_SHARE)),
     },
     "availability": dict.fromkeys(("offered", "restricted"), COMMON),
     "spot_advice": {"saving_percent": MARKET},
 }  # fmt: skip
 """How a column is judged. A vendor does not change it (SAME), does not change many values in a day
-(COMMON), or not many by a leap (MARKET); or a change beyond a Band waits for three collections."""
+(COMMON), or not many by a leap (MARKET); or what is beyond a Tolerance is held."""
 
 FOUND = dict.fromkeys(("row", "field", "region", "instance_type", "published_value", "new_value",
                        "reason", "reference", "table"), pl.String)  # fmt: skip
@@ -232,7 +232,7 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     rule = COLUMNS.get(table, {}).get(name)
     if rule == MARKET:
         changed = differs.filter(compare.is_leap(new / old)).height
-    share = rule.share if isinstance(rule, Band) else compare.FACTS_CHANGED
+    share = rule.share if isinstance(rule, Tolerance) else compare.FACTS_CHANGED
     many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
@@ -245,7 +245,7 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
         reason = pl.when(is_wrong).then(facts).when(many).then(pl.lit("fact"))
     elif rule == SAME or (many and rule in (COMMON, MARKET)):
         reason = pl.when(~is_filled | many).then(facts)
-    elif isinstance(rule, Band):
+    elif isinstance(rule, Tolerance):
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
         is_unit = pl.any_horizontal(
             (ratio.log().abs() - log(unit)).abs() < compare.BINARY_TOLERANCE

@@ -122,7 +122,7 @@ def read(path: str | Path) -> BillLines:
     lines = pl.scan_parquet(copies, row_index_name="row").with_columns(
         pl.col("row").cast(pl.Int64), line=pl.col("row").cast(pl.Int64) + pl.col("to_line")
     )
-    if form.blocks:
+    if form.blocks:  # an export without a rate has one currency
         lines = lines.with_columns(
             quantity=pl.col("quantity") / block_of(pl.col("unit")),
             list_price=pl.col("list_price") * pl.col("exchange_rate").fill_null(1),

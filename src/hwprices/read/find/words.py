@@ -168,6 +168,7 @@ _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
     r"\bnot? more than\b": "no-more-than",
+    r"\bon demand\b": "on_demand",
     r"\b([cr]dna)[ -](\d)\b": r"\1\2",
     r"(?:\b(?:more than|over)|>)\s*(\d+)(?=\s*[gt]i?b\b)": r"\1.001",
     r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"

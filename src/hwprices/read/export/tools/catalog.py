@@ -11,7 +11,7 @@ from hwprices.read.export import files
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import machine_types
 from hwprices.read.past import option_conditions
-from hwprices.specs import packaged_sheet
+from hwprices.specs import packaged_rows
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -161,8 +161,8 @@ def split(rows: pl.DataFrame, *steps: Sequence[Reason]) -> tuple[pl.DataFrame, p
 
 def accelerator_names(tool: str) -> dict[str, str]:
     """Return a tool's names of accelerators, by accelerator_id."""
-    names = packaged_sheet("tool_names").filter(tool=tool)
-    return dict(names.select("accelerator_id", "name").iter_rows())
+    rows = packaged_rows("tool_names")
+    return {row["accelerator_id"]: row["name"] for row in rows if row["tool"] == tool}
 
 
 def amount(price: str | pl.Expr) -> pl.Expr:
