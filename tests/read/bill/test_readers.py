@@ -147,7 +147,8 @@ def test_a_map_of_a_parquet_file_is_read_as_json(tmp_path: Path) -> None:
     path = parquet(AWS, tmp_path)
     system = "map {'operating_system': 'Windows'} as product"
     copied = path.with_name("with_map.parquet")
-    duckdb.sql(f"copy (select *, {system} from '{path}') to '{copied}'")
+    with duckdb.connect() as connection:
+        connection.sql(f"copy (select *, {system} from '{path}') to '{copied}'")
     assert distinct(readers.read(copied).lines)["os"].to_list() == ["windows"]
 
 
