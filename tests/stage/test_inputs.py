@@ -122,6 +122,10 @@ def test_other_code_changes_its_digest(other):
     assert inputs.code_of(SOURCE.replace(b"rate * HOURS", other)) != inputs.code_of(SOURCE)
 
 
+def test_the_digest_of_a_set_is_the_same_in_every_process():
+    assert b"\"'a'\", \"'b'\", \"'c'\"" in inputs.code_of(b"known = name in {'c', 'a', 'b'}")
+
+
 def test_only_the_codes_of_the_vocabulary_are_inputs():
     sheet = b'vocabulary,value,is_pattern,sentence\nsoftware,none,,"Nothing, but the system."\n'
     reworded = sheet.replace(b"Nothing, but", b"Only")
