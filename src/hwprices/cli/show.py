@@ -94,7 +94,7 @@ def render_summary(
         "",
         *(Text(escaped(notice), "bold yellow") for notice in notices or ()),
         title,
-        *_news(dataset),
+        *([""] if new is False else _news(dataset)),
         _rows(dataset.release),
         _gpus(dataset, gpus),
         *_notes(dataset.release),
