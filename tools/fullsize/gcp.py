@@ -117,7 +117,8 @@ def _tpu_lines(region: str, *, is_new: bool) -> Iterator[Line]:
 def _vertex_lines(region: str) -> Iterator[Line]:
     """Yield the cores and memory of a region as Vertex AI sells them."""
     for line in region_lines(region):
-        if line[2] == "OnDemand" and " Instance " in line[0] and "Sole Tenancy" not in line[0]:
+        is_listed = line[2] == "OnDemand" and " Instance " in line[0]
+        if is_listed and not re.search("Sole Tenancy|DWS", line[0]):  # Vertex has neither
             yield f"Vertex AI: Online/Batch Prediction {line[0]}", *line[1:]
 
 
