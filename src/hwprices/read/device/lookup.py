@@ -181,6 +181,11 @@ class NamedDevice:
         )
         return {squeeze(spelling) for spelling in spellings}
 
+    def is_of_series(self, table: str, name: str) -> bool:
+        """Check whether a name without a number begins the device's: "Xeon" is every Xeon."""
+        has_number = any(letter.isdigit() for letter in name)
+        return self.table == table and not has_number and words(name) <= self.words
+
     @property
     def words(self) -> set[str]:
         """All words of id, name, maker and architecture."""
@@ -309,7 +314,7 @@ def find(
     """Return table and id of the device that ``name`` means.
 
     The first match counts: an exact id, alone or after its table (cpus/apple-m4); a complete name,
-    with or without the maker; a machine type or family of a cloud, which means its accelerator; the
+    with or without the maker, unless it is one without a number and others begin with it (Trainium); a machine type or family of a cloud, which means its accelerator; the
     only device of a table with all words of the name; a vendor's name of a device. A name of both a
     device and machines with another accelerator is ambiguous.
 
@@ -333,6 +338,9 @@ def find(
             if sold and candidate.device_id not in sold:
                 in_clouds = [f"{device_id} (in machines of this name)" for device_id in sold]
                 raise _ambiguous(name, [f"{candidate.device_id} (the device)", *in_clouds])
+            series = [d.device_id for d in devices if d.is_of_series(candidate.table, name)]
+            if series[1:]:
+                raise _ambiguous(name, series)
             return candidate.table, candidate.device_id
     if sold:
         return _only_accelerator(name, sold)
