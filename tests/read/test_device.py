@@ -303,6 +303,13 @@ def test_an_unclear_name_gives_the_nearest_devices(release, name, message) -> No
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["Xeon", "aws graviton"])
+def test_a_series_is_not_its_first_device(name: str) -> None:
+    """ "xeon" was the Broadwell, "graviton" the one of 2018."""
+    with pytest.raises(HwpricesError, match=f"'{name}' matches [0-9]+ devices"):
+        hwprices.open("sample").device(name)
+
+
 def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Release) -> None:
     sheet = sheets.load("cpus").filter(cpu_id="apple-m4")
     columns = release.tables["cpus"].columns

@@ -714,6 +714,13 @@ def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
         assert "…" not in text.replace("--usd-per", "")
 
 
+def test_the_region_is_shown_at_80_columns() -> None:
+    """It was hidden beside devices of different counts and long names."""
+    answer = offers.answer(hwprices.open("sample"), "h100 vs mi300x")
+    heading = drawn(render_offers(answer, None), width=80).splitlines()[1]
+    assert {"USD/h", "GPUs", "machine", "cloud", "option", "region"} <= {*heading.split()}
+
+
 def test_a_price_is_never_cut(data: Dataset) -> None:
     text = drawn(render_offers(offers.answer(data, "4vcpu westeurope"), None), width=40)
     assert "0.2000 EUR" in text
@@ -770,6 +777,41 @@ def test_a_device_without_an_id_may_be_the_requested_one() -> None:
     answer = offers.answer(hwprices.open("sample"), "h100 digitalocean")
     assert answer.rows["accelerator_id"].null_count() == answer.rows.height > 0
     assert not [note for note in answer.notes if "No offer with" in note]
+
+
+def test_a_card_with_a_bridge_has_nvlink(sample_words) -> None:
+    """Hyperstack's NVIDIA H100 NVLink is a PCIe card, which has no NVLink of its own."""
+    bridged = {("hyperstack", "NVIDIA H100 NVLink")}
+    for text in ("h100 nvlink", "nvlink h100", "1x h100 nvlink", "h100 spot nvlink"):
+        asked = request.request(sample_words, text)
+        assert asked.accelerators == {"nvidia-h100-sxm5-80gb"}
+        assert asked.unknown_accelerators == bridged
+        assert asked.machines is None
+
+
+def test_a_family_that_lacks_the_accelerator_of_its_name_is_not_left_out(sample_words) -> None:
+    """ "t4g" was the GPU only: AWS's t4g.small has none."""
+    with pytest.raises(HwpricesError, match="'t4g' may be accelerator or type"):
+        request.request(sample_words, "t4g")
+    assert request.request(sample_words, "t4g small").machines == {("aws", "t4g.small")}
+
+
+@pytest.mark.parametrize("text", ["NVIDIA H100", "L40S 48GB", "L40 S", "h100 pci-e", "A100-80G"])
+def test_a_machine_named_after_its_accelerator_does_not_hide_the_others(sample_words, text) -> None:
+    """ "l40s 48gb" was one machine of Crusoe."""
+    asked = request.request(sample_words, text)
+    assert asked.machines is None
+    assert asked.accelerators
+
+
+def test_rdma_is_that_of_the_machine() -> None:
+    sample = hwprices.open("sample")
+    found = sample.find("h100 infiniband")
+    assert found.height
+    assert found.equals(sample.find("h100").filter(rdma="infiniband"))
+    every = sample.find("h100").filter(pl.col("rdma") != "none")
+    assert sample.find("h100 rdma").equals(every)
+    assert every["rdma"].n_unique() > 1
 
 
 @pytest.mark.parametrize("place", ["frankfurt germany", "germany frankfurt", "europe frankfurt"])

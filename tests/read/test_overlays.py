@@ -273,6 +273,15 @@ def test_a_rule_that_matches_no_price_of_the_release_says_so(data, match, line) 
     assert line in str(warning.message)
 
 
+def test_prices_that_a_change_would_use_up_are_counted(data: Dataset) -> None:
+    own = rules.parse("- change: -1", "own.yaml", date(2026, 8, 1))
+    low = data.prices.filter(pl.col("effective_hourly") <= 1, currency="USD").collect().height
+    with pytest.warns(HwpricesWarning, match=f"rule 1: {low} list prices of this release would be"):
+        rows = data.find("", overlays=own)
+    unchanged = rows.filter(pl.col("list_effective_hourly") <= 1, currency="USD")
+    assert unchanged["overlay"].null_count() == unchanged.height > 0
+
+
 def test_a_rule_in_another_currency_than_its_prices_says_so(data: Dataset) -> None:
     own = rules.parse("- price: 2\n  currency: CHF", day=date(2026, 8, 1))
     with pytest.warns(HwpricesWarning, match="has currency CHF; the rule changes nothing"):
@@ -301,6 +310,7 @@ def test_every_answer_warns_once(data: Dataset, how: str, tmp_path: Path) -> Non
 def test_rules_that_match_and_rules_of_other_days_do_not_warn(data: Dataset) -> None:
     """The later rule matches no price of the release: it would warn on a day when it applies."""
     text = RULES + "- {match: {type: p9.48xlarge}, discount: 1%, from: 2027-01-01}"
+    text = text.replace("change: -1.00", "change: -0.01")  # every price is higher
     for day, warned in ((date(2026, 8, 1), 0), (date(2027, 1, 1), 1)):
         with warnings.catch_warnings(record=True, action="always") as caught:
             data.find("8xh100", overlays=rules.parse(text, day=day))

@@ -81,6 +81,7 @@ class FittingTable(Table):
             yield form
             if next_hidden in self.breaks_for:
                 yield form.with_broken_text(ROOM_FOR_NAMES)
+                yield form.with_broken_text(ROOM_FOR_BROKEN)
         yield form.with_broken_text(ROOM_FOR_BROKEN)
 
     @property

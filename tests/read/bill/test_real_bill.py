@@ -100,3 +100,15 @@ def test_both_actions_print_json() -> None:
 def test_what_does_not_fit_is_one_line(arguments: tuple[str, ...]) -> None:
     code, _, error = run(*arguments)
     assert (code, error.count("error: ")) == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["checked.csv", "checked.parquet"])
+def test_lines_are_written_in_the_order_of_the_bill(tmp_path: Path, name: str) -> None:
+    """Joins of polars' streaming engine keep no order unless asked to."""
+    heading, *lines = RECORDED.read_text(encoding="utf-8").splitlines(keepends=True)
+    bill = tmp_path / "bill.csv"
+    bill.write_text("".join([heading, *lines * 300]), encoding="utf-8")
+    written = hwprices.open("sample").bill(bill).check().write(tmp_path / name)
+    rows = pl.read_csv(written) if name.endswith("csv") else pl.read_parquet(written)
+    assert rows["line"].is_sorted()
+    assert rows.height > 9000

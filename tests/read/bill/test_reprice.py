@@ -87,6 +87,17 @@ def test_offers_in_a_currency_without_a_rate_are_said_to_be_left_out(bill: Path)
     assert "EUR" not in " ".join(answer.assumed)
 
 
+def test_hybrid_benefit_of_azure_is_said_to_be_priced_as_linux(bill: Path, tmp_path: Path) -> None:
+    path = tmp_path / "azure.csv"
+    details = '{"InstanceType":"Standard_D4s_v5","OperatingSystem":"Linux"}'
+    azure = {"ProviderName": "Microsoft", "ServiceName": "Virtual Machines"}
+    line(**azure, RegionId="westeurope", SkuPriceDetails=details).write_csv(path)
+    answer = SAMPLE.bill(path).reprice()
+    assert answer.rows["provider"].to_list() == ["azure"]
+    assert "Hybrid Benefit" in answer.assumed[0]
+    assert "Hybrid Benefit" not in " ".join(SAMPLE.bill(bill).reprice(on=["gcp"]).assumed)
+
+
 def test_emissions_are_those_of_the_hours_here_and_there(tmp_path: Path) -> None:
     """p4d.24xlarge in Virginia moves to a2-highgpu-8g in Iowa: 1,474 and 1,700 gCO2e an hour."""
     path = tmp_path / "bill.csv"

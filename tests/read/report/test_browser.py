@@ -388,7 +388,9 @@ QUESTIONS = """
     windows; 1y; all upfront; shared h100; a100 80 gb sxm4; l4 l40s; h100 nvidia sxm; h100 gpu
     nvidia; l4 frankfurt germany; l4 europe germany; h100 on demand x8; x8 h100; 80gb gpu; 80 gb
     a100; hopper; l4 h100sxm; h100 nvlink; h100 1tb; gpu more than 24gb; trainium; p5 vs
-    l4; amazon h100; cheapest vm arm; p5.48xlarge vs l4
+    l4; amazon h100; cheapest vm arm; p5.48xlarge vs l4; h100s; 8 h100s; h100 (8x); H-100; single
+    h100; hgx h100; nvlink h100; fp8 gpu; fp8 us-east; h100 server; l4 24gb; nvidia h100 80gb; l4 8x
+    h100; savings plans; ubuntu; g6 vs h100; on demand h100 under 43,800 a month; trainium 2
 """
 
 

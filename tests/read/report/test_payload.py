@@ -10,7 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.releases import Release
 
+import hwprices
+from hwprices.read.report import index
 from hwprices.read.report.files import CODE_TYPES, Payload, code_width, rows
 
 
@@ -68,6 +71,16 @@ def test_codes_rise_with_the_values_so_that_the_page_can_sort_by_them() -> None:
 )
 def test_a_code_has_room_for_null_and_every_value(different: int, width: int) -> None:
     assert code_width(different) == width
+
+
+def test_the_history_has_one_order() -> None:
+    """Intervals that began together came in any order: the page was another file in each run."""
+    sample = hwprices.open("sample")
+    tables = {name: sample.scan(name).collect() for name in ("price_history", "prices")}
+    reverse = {**tables, "price_history": tables["price_history"].reverse()}
+    history = index.history(Release(tables))
+    assert history.height
+    assert history.equals(index.history(Release(reverse)))
 
 
 def test_the_same_table_gives_the_same_bytes() -> None:

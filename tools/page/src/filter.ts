@@ -170,14 +170,15 @@ function askedTests(release: Release, asks: Asks, basis: Basis): (Test | null)[]
   ];
 }
 
-/** Any of the accelerators, those without an id by their vendor's name, or of the kinds. */
+/** Any of the accelerators, those without an id by their vendor's name, of the machines named beside them, or of the kinds. */
 function acceleratorTest(offers: Table, { accelerators, kinds }: Asks): Test | null {
   if (accelerators.size + kinds.size === 0) return null;
   const tests = [
     test(offers.column("accelerator_id"), "", (id) => accelerators.has(String(id))),
     test(offers.column("device"), "", (name) => accelerators.has(String(name))),
     test(offers.column("accelerator_kind"), "", (kind) => kinds.has(String(kind))),
-  ];
+    pairTest(offers, "instance_type", new Set([...accelerators].filter((name) => name.includes("|")))),
+  ].filter((test) => test !== null);
   return rowTest(offers, "", (row) => tests.some(({ column, allowed }) => allowed[column.codes[row]!] === 1));
 }
 

@@ -6,7 +6,7 @@ import { PERIODS } from "./prices";
 /** What src/hwprices/read/report/grammar.py makes of the vocabulary of read.find. */
 export interface Grammar {
   max_words: number;
-  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "about_cpus" | "memory" | "payment" | "limit" | "period" | "each", string>;
+  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "named_after" | "term" | "vcpus" | "about_cpus" | "memory" | "payment" | "limit" | "period" | "each", string>;
   /** Patterns of what is read as something else, and what is written in its place. */
   rewritten: [string, string][];
   skipped: string[];
@@ -34,6 +34,12 @@ export interface Grammar {
   short_names: string[];
   /** Words for how an accelerator is mounted. */
   forms: string[];
+  /** Words for what an accelerator has, such as a form: they narrow accelerators, also those after them. */
+  features: string[];
+  /** The feature that a card may have by a bridge: then the name of the machine has it. */
+  bridge: string;
+  /** Words that are no name of an accelerator alone. */
+  no_names: string[];
   /** Words that leave out what is after them, which the page cannot do. */
   without: string[];
   /** No accelerator has as many GiB. */
@@ -44,6 +50,7 @@ export interface Grammar {
 
 /** What a question asks for; what is empty or null asks for nothing. Sets and machines are of any of their values. */
 export interface Asks {
+  /** Ids, vendors' names of those without one, and machines that are named beside them: provider|type. */
   accelerators: Set<string>;
   kinds: Set<string>;
   count: number | null;
@@ -112,7 +119,7 @@ export class Reader {
   private readonly patterns: Record<keyof Grammar["patterns"], RegExp>;
   private readonly skipped: Set<string>;
   private readonly machines: Machine[];
-  private readonly types: Set<string>;
+  private readonly types: string[];
   private readonly known = new Map<string, Reading>();
   /** The accelerators that the words read so far name. */
   private chosen = new Set<string>();
@@ -125,7 +132,7 @@ export class Reader {
     this.patterns = Object.fromEntries(Object.entries(grammar.patterns).map(compiled)) as Reader["patterns"];
     this.skipped = new Set(grammar.skipped);
     this.machines = machinesOf(offers, grammar.prefixes);
-    this.types = new Set(this.machines.map(({ type }) => type.toLowerCase()));
+    this.types = this.machines.map(({ type }) => type.toLowerCase());
   }
 
   read(question: string): Reading {
@@ -139,13 +146,15 @@ export class Reader {
     let unknown: Reading["unknown"] = null;
     const unlimited = question.replace(this.patterns.limit, (text, amount: string, behind: string) => {
       const period = this.patterns.period.exec(behind)?.[1] ?? "h";
-      const limit = Number(amount) / HOURS[period.toLowerCase()]!;
+      const limit = Number(amount.replaceAll(",", "")) / HOURS[period.toLowerCase()]!;
       meanings.push({ kind: "price", words: text.trim(), asks: this.patterns.each.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
       return " ";
     });
     const rest = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), unlimited);
     let before = "";
     let words = rest.split(this.patterns.separator).filter(Boolean);
+    const isFeature = (word: string) => this.grammar.features.includes(word.toLowerCase());
+    if (!words.some((word) => this.grammar.without.includes(word.toLowerCase()))) words.sort((one, other) => Number(isFeature(one)) - Number(isFeature(other)));
     const aboutCpus = words.some((word) => this.patterns.about_cpus.test(word));
     while (words.length > 0) {
       if (words.length > 1 && this.grammar.without.includes(words[0]!.toLowerCase()) && !this.patterns.payment.test(words.slice(0, 2).join(" "))) {
@@ -160,7 +169,7 @@ export class Reader {
       else if (meaning?.kind === "absent") unknown ??= { word: meaning.words, near: [], absent: true };
       else if (meaning) meanings.push({ ...meaning, isAdded: ["and", "or"].includes(before) });
       else if (!this.skipped.has(words[0]!.toLowerCase())) {
-        if (this.isPart(words[0]!)) meanings.push({ kind: "part", words: words[0]!, asks: { parts: new Set([words[0]!.toLowerCase()]) } });
+        if (!isFeature(words[0]!) && this.isPart(words[0]!)) meanings.push({ kind: "part", words: words[0]!, asks: { parts: new Set([words[0]!.toLowerCase()]) } });
         else unknown ??= { word: words[0]!, near: this.near(words[0]!) };
       }
       before = words[used - 1]!.toLowerCase();
@@ -205,14 +214,13 @@ export class Reader {
     if (amount) return [amount];
     const narrowed = this.provider(text) || this.place(text) ? null : this.narrowed(text);
     if (narrowed) return [narrowed];
-    if (this.chosen.size > 0 && [...this.grammar.forms, "nvlink"].includes(text)) return []; // a form that none of them has
+    if (this.chosen.size > 0 && this.grammar.features.includes(text)) return []; // which none of them has
     const counted = this.patterns.counted.exec(text);
     if (counted) return this.counted(Number(counted[1]), counted[2]!, phrase);
-    const complete = [this.code(text), this.provider(text), this.type(phrase), this.named(text), this.place(text)].filter((meaning) => meaning !== null);
-    const kinds = new Set(complete.map(({ kind }) => kind));
-    const leftOut: Kind | null =
-      kinds.has("accelerator") && kinds.has("provider") ? "accelerator" : kinds.has("accelerator") && kinds.has("type") && !this.types.has(text) ? "type" : null;
-    const meanings = complete.filter(({ kind }) => kind !== leftOut);
+    const [provider, type, device] = [this.provider(text), this.type(phrase), this.named(text)];
+    const isOfDevice = type !== null && device !== null && this.haveAny(type.asks.machines!, device.asks.accelerators!);
+    const complete = [this.code(text), provider, isOfDevice ? null : type, provider ? null : device, this.place(text)];
+    const meanings = complete.filter((meaning) => meaning !== null);
     if (meanings.length > 0) return meanings;
     const behind = this.patterns.counted_behind.exec(text);
     const countedBehind = behind ? this.counted(Number(behind[2]), behind[1]!, phrase) : [];
@@ -251,7 +259,7 @@ export class Reader {
     const payment = this.patterns.payment.exec(text);
     if (payment) return { kind: "option", words: text, asks: { payments: new Set([`${payment[1]}_upfront`]) } };
     const [kind, code] = own(this.grammar.codes, text) ?? own(this.grammar.codes, text.replace(/[ -]/g, "_")) ?? [];
-    if (!kind || !code) return null;
+    if (!kind || !code) return text.endsWith("s") ? this.code(text.slice(0, -1)) : null;
     return { kind, words: text, asks: kind === "option" ? { options: new Set([code]) } : { [kind]: code } };
   }
 
@@ -262,15 +270,16 @@ export class Reader {
 
   /** A machine type or a family. */
   private type(phrase: string): Meaning | null {
-    const counted = /^(\S+) \d+$/.exec(phrase.toLowerCase());
-    if (phrase.includes("$") || this.skipped.has(phrase.toLowerCase()) || (counted && this.accelerator(counted[1]!))) return null; // "h100 2" is not H100-2
-    const found = [...this.typesOf(phrase), ...this.familyOf(phrase)].map(({ provider, type }) => `${provider}|${type}`);
+    const after = this.patterns.named_after.exec(phrase.toLowerCase());
+    if (phrase.includes("$") || this.skipped.has(phrase.toLowerCase()) || (after && this.idsOf(after[1]!).length > 0)) return null; // "h100 2" is not H100-2
+    const found = [...this.typesOf(phrase), ...this.familyOf(phrase)].map(pairOf);
     return found.length > 0 ? { kind: "type", words: phrase, asks: { machines: new Set(found) } } : null;
   }
 
   private familyOf(phrase: string): Machine[] {
-    const start = `${normal(phrase)}_`;
-    return this.machines.filter(({ spellings }) => spellings.some((text) => text.startsWith(start)));
+    const name = normal(phrase);
+    const starts = name.includes("_") ? [`${name}_`, `${name}gpu_`] : [`${name}_`]; // a3 mega is a3-megagpu-8g
+    return this.machines.filter(({ spellings }) => spellings.some((text) => starts.some((start) => text.startsWith(start))));
   }
 
   private typesOf(phrase: string): Machine[] {
@@ -285,14 +294,23 @@ export class Reader {
   private named(text: string, start = false): Meaning | null {
     const words = text.split(" ");
     if (words.some((word) => this.skipped.has(word) || own(this.grammar.kinds, word) === ANY_KIND)) return null;
+    if (this.grammar.no_names.includes(words[0]!)) return null;
     const mayBegin = start || (words.length > 1 && this.accelerator(words[0]!) !== null);
     return this.accelerator(text) ?? (mayBegin ? this.accelerator(text, true) : null);
   }
 
+  /** The name of an accelerator, or its plural: "h100s". */
   private accelerator(text: string, start = false): Meaning | null {
+    const { bridge } = this.grammar;
+    const ids = this.idsOf(text, start);
+    if (text.endsWith(` ${bridge}`)) ids.push(...this.bridged(new Set(this.idsOf(text.slice(0, -bridge.length - 1)))));
+    if (ids.length > 0) return { kind: "accelerator", words: text, asks: { accelerators: new Set(ids) } };
+    return text.endsWith("s") ? this.accelerator(text.slice(0, -1), start) : null;
+  }
+
+  private idsOf(text: string, start = false): string[] {
     const { accelerators } = this.grammar;
-    const make = (ids: string[]): Meaning => ({ kind: "accelerator", words: text, asks: { accelerators: new Set(ids) } });
-    if (accelerators.includes(text)) return make([text]);
+    if (accelerators.includes(text)) return [text];
     const words = text.split(/[\s_-]+/).map(squeezed).filter(Boolean);
     const ofWords = words.map((word) => {
       const whole = own(this.grammar.accelerator_words, word);
@@ -300,7 +318,7 @@ export class Reader {
       return new Set(start && mayBegin ? this.begun(word) : whole);
     });
     const found = [...(ofWords[0] ?? [])].filter((position) => ofWords.every((positions) => positions.has(position)));
-    return found.length > 0 ? make(found.sort((one, other) => one - other).map((position) => accelerators[position]!)) : null;
+    return found.sort((one, other) => one - other).map((position) => accelerators[position]!);
   }
 
   /** Fewer of the accelerators named before: "a100 80 gb sxm4" is one board. A form does not affect devices that never come in it. */
@@ -309,12 +327,23 @@ export class Reader {
     const areUnknown = this.chosen.size > 0 && accelerators.slice(0, known).every((id) => !this.chosen.has(id));
     if (areUnknown && architectures.includes(text)) return { kind: "accelerator", words: text, asks: { accelerators: this.chosen }, narrows: true };
     const isForm = text.split(" ").some((word) => this.grammar.forms.includes(word));
-    const ids = this.accelerator(text, isForm)?.asks.accelerators;
-    const fewer = [...(ids ?? [])].filter((id) => this.chosen.has(id));
+    const fewer = this.idsOf(text, isForm).filter((id) => this.chosen.has(id));
+    if (text === this.grammar.bridge) fewer.push(...this.bridged(this.chosen));
     if (fewer.length === 0) return null;
     const devices = new Set(fewer.map((id) => this.withoutForm(id)));
     const others = this.grammar.forms.includes(text) ? [...this.chosen].filter((id) => !devices.has(this.withoutForm(id))) : [];
     return { kind: "accelerator", words: text, asks: { accelerators: new Set([...fewer, ...others]) }, narrows: true };
+  }
+
+  /** Machines with these accelerators whose name has NVLink: PCIe cards with a bridge. */
+  private bridged(ids: ReadonlySet<string>): string[] {
+    const { bridge } = this.grammar;
+    return this.machines.filter(({ spellings, device }) => spellings[0]!.includes(bridge) && ids.has(device)).map(pairOf);
+  }
+
+  /** Whether one of the machines has one of the accelerators. */
+  private haveAny(machines: ReadonlySet<string>, accelerators: ReadonlySet<string>): boolean {
+    return this.machines.some((machine) => machines.has(pairOf(machine)) && (accelerators.has(machine.device) || accelerators.has(pairOf(machine))));
   }
 
   /** An id without form and memory, in which the forms of a device differ: nvidia-h100. */
@@ -349,14 +378,11 @@ export class Reader {
       }
     }
     const { accelerators, kinds, machines } = asks as unknown as Asks;
-    const namesMachine = meanings.some(({ kind, words }) => kind === "type" && this.familyOf(words).length === 0);
-    if (machines.size > 0 && accelerators.size > 0 && !namesMachine) {
-      const devices = this.machines.filter(({ provider, type, device }) => device && machines.has(`${provider}|${type}`)).map(({ device }) => device);
-      // "trn2 vs h100" compares accelerators
-      if (devices.length > 0 && !devices.some((device) => accelerators.has(device))) {
-        for (const device of devices) accelerators.add(device);
-        machines.clear();
-      }
+    if (machines.size > 0 && accelerators.size > 0 && !this.haveAny(machines, accelerators)) {
+      // "g6.xlarge vs h100"
+      const withDevice = this.machines.filter((machine) => machine.device && machines.has(pairOf(machine))).map(pairOf);
+      for (const pair of withDevice.length > 0 ? withDevice : machines) accelerators.add(pair);
+      machines.clear();
     }
     if (accelerators.size > 0) kinds.delete(ANY_KIND); // "h100 gpu" asks for the H100
     return asks as unknown as Asks;
@@ -378,6 +404,10 @@ export class Reader {
       .slice(0, MOST_NEAR)
       .map(({ name }) => name);
   }
+}
+
+function pairOf({ provider, type }: Machine): string {
+  return `${provider}|${type}`;
 }
 
 function exactly(count: number, { kind, asks, narrows }: Meaning, words: string): Meaning {

@@ -311,7 +311,7 @@ const MOST_NAMED = 2; // of the GPUs that a word means
 function meaningLabel(release: Release, { words: text, asks }: Meaning): string {
   const count = asks.count ? `${asks.count} × ` : "";
   if (asks.accelerators) {
-    const names = [...asks.accelerators].map((id) => String(release.accelerators.get(id)?.name ?? id));
+    const names = [...asks.accelerators].map((id) => String(release.accelerators.get(id)?.name ?? id.split("|").pop()));
     return names.length > MOST_NAMED ? `${text}: ${names.length} GPU models` : `${count}${names.join(", ")}`;
   }
   if (asks.kinds) return `${count}${[...asks.kinds].map((kind) => (kind === "none" ? "no GPU" : kind.toUpperCase())).join(", ")}`;

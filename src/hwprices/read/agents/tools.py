@@ -1,6 +1,6 @@
 """The tools of the server. They read a release and change nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from hwprices.read.find import machine as machine_answers
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.search import ANY, EVERY_WAY, USUAL, Search
+from hwprices.read.find.words import asks_for_accelerators
 from hwprices.release.versions import default_root, resolve
 from hwprices.release.wording import counted, plain, purchase, system
 from hwprices.storage.store import Store
@@ -88,9 +89,11 @@ def find(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
 
 
 def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
-    """Show the specification and prices of one machine type."""
+    """Show the specification and prices of one machine type, or the offers of an accelerator."""
     names = ReleaseWords.of(dataset)
     search = past.understand(names, question, EVERY_WAY)
+    if search.machines is None and asks_for_accelerators(search):
+        return find(dataset, question, usd_per)
     search = replace(search, usd_per=read_rates(usd_per or {}))
     found = machine_answers.run(dataset, _one_machine(search, question), search)
     real = machine_answers.real_prices(found.rows)
@@ -176,16 +179,22 @@ def _specification(row: Mapping[str, Any] | None) -> Figure:
 
 
 def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rates = None) -> Answer:
-    """Compare machine types."""
-    search = request.request(ReleaseWords.of(dataset), question, usd_per=usd_per)
+    """Compare machine types, or accelerators."""
+    names = ReleaseWords.of(dataset)
+    search = request.request(names, question, usd_per=usd_per)
+    none: frozenset[Any] = frozenset()
+    others = replace(search, accelerators=none, unknown_accelerators=none, usd_per={})
+    names_devices = not names.accelerators_of(search.unknown_accelerators) and others == USUAL
+    if search.accelerators and names_devices and not equals:
+        return _compared_devices(dataset, question, sorted(search.accelerators))
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
     text = question.lower()
     machines.sort(key=lambda m: (text.find(m.instance_type.lower()), m.instance_type))
     if not machines or len(machines) > MAX_MACHINES:
         raise HwpricesError(
             f"{question!r} names {len(machines)} machine types",
-            f"Name two to {MAX_MACHINES}, or one for its equals in other clouds; ask find for"
-            " families and accelerators.",
+            f"Name two to {MAX_MACHINES}, one for its equals in other clouds, or accelerators"
+            " alone; ask find for families and places.",
         )
     has_equals = equals or len(machines) == 1
     search = replace(search, machines=None, providers=frozenset())
@@ -227,6 +236,37 @@ def _compared_line(figure: Figure) -> str:
         map(line("{purchase} {price_per_hour:.10g} USD/h in {region}"), figure["prices"])
     )
     return f"{figure['machine']} ({figure['provider']}): {prices or 'no price in USD'}"
+
+
+def _compared_devices(dataset: Dataset, question: str, ids: Sequence[str]) -> Answer:
+    options = SOLD if len(ids) <= MAX_WITH_SPOT else SOLD[:1]
+    results = []
+    for accelerator_id in ids[:SHOWN]:
+        row = dataset.device(accelerator_id).row(0, named=True)
+        offers = [offer for offer in reversed(_sold(row)) if not offer["private_host"]]
+        cheapest = {o["purchase_option"]: o for o in offers if o["purchase_option"] in options}
+        prices = _with_machine_prices(dataset, [*cheapest.values()])
+        results.append(known(row, *COMPARED) | {"prices": cited(dataset, prices)})
+    return answer(
+        dataset,
+        headline(len(ids), "accelerator", question, dataset.version)
+        + f", cheapest {' and '.join(options).replace('_', ' ')} prices of one in USD per hour,"
+        " without community hosts",
+        results,
+        _compared_device_line,
+        providers={price["provider"] for figure in results for price in figure["prices"]},
+        total=len(ids),
+    )
+
+
+MAX_WITH_SPOT = 3  # devices side by side whose spot prices fit an answer too
+COMPARED = ("device_id", "memory_gb", "memory_bandwidth_gbs")
+
+
+def _compared_device_line(figure: Figure) -> str:
+    written = line("{purchase_option} {price_per_device_hour:.10g} USD/h, {machine} ({provider})")
+    prices = "; ".join(map(written, figure["prices"]))
+    return f"{figure['device_id']}: {prices or 'no price in USD'}"
 
 
 def explain(dataset: Dataset, price: str) -> Answer:
@@ -416,22 +456,10 @@ SOLD = ("on_demand", "spot")  # Purchase options of a device, as offers names th
 def device(dataset: Dataset, name: str) -> Answer:
     """Describe an accelerator, a CPU or a machine to buy."""
     row = dataset.device(name).row(0, named=True)
-    sold = row["where_sold"] or []
-    rows = [
-        {
-            "provider": cloud["provider"],
-            "region": cloud[f"{option}_offer"].partition("/")[0],
-            "machine": cloud[f"{option}_offer"].partition("/")[2],
-            "purchase_option": option,
-            "price_per_device_hour": cloud[f"{option}_usd_per_hour"],
-            "private_host": cloud["private_host"] or None,
-        }
-        for cloud in sold
-        for option in SOLD
-        if cloud[f"{option}_offer"] and cloud[f"{option}_usd_per_hour"] is not None
-    ]
-    rows.sort(key=lambda offer: offer["price_per_device_hour"])
-    others = sorted({cloud["currency"] for cloud in sold if cloud["currency"]} - {"USD"})
+    rows = _sold(row)
+    currencies = {cloud["currency"] for cloud in row["where_sold"] or [] if cloud["currency"]}
+    others = sorted(currencies - {"USD"})
+
     notes = [f"Prices in {', '.join(others)} are not converted: ask find for them."] * bool(others)
     unit = "vCPU" if row["type"] == "cpu" else "device"
     return answer(
@@ -449,6 +477,24 @@ def device(dataset: Dataset, name: str) -> Answer:
         about={"device": _described(row)},
         total=len(rows),
     )
+
+
+def _sold(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the offers of a device with a price in USD, the cheapest first."""
+    rows = [
+        {
+            "provider": cloud["provider"],
+            "region": cloud[f"{option}_offer"].partition("/")[0],
+            "machine": cloud[f"{option}_offer"].partition("/")[2],
+            "purchase_option": option,
+            "price_per_device_hour": cloud[f"{option}_usd_per_hour"],
+            "private_host": cloud["private_host"] or None,
+        }
+        for cloud in row["where_sold"] or []
+        for option in SOLD
+        if cloud[f"{option}_offer"] and cloud[f"{option}_usd_per_hour"] is not None
+    ]
+    return sorted(rows, key=lambda offer: offer["price_per_device_hour"])
 
 
 DESCRIBED = (

@@ -104,7 +104,7 @@ BATCH_ROWS = 100_000  # Lines of CSV in memory: about 100 MB
 def write(
     lines: pl.LazyFrame, proofs: pl.DataFrame, totals: pl.DataFrame, target: str | Path
 ) -> Path:
-    """Write the lines of a ``BillCheck`` as .parquet, .csv or .xlsx.
+    """Write the lines of a ``BillCheck`` as .parquet, .csv or .xlsx, in the order of the bill.
 
     In CSV, text that a spreadsheet would run as a formula gets an apostrophe.
 
@@ -115,7 +115,7 @@ def write(
     path = check_target(target)
     suffix = path.suffix.lower()
     rows = (
-        lines.join(proofs.lazy(), on="tile", how="left")
+        lines.join(proofs.lazy(), on="tile", how="left", maintain_order="left")
         .select(COLUMNS)
         .with_columns(pl.col("class").cast(pl.String))
     )

@@ -109,7 +109,7 @@ def check(
     lookup = _lookup(matched, tiles)
     marks = bill.doubles.with_columns(double=pl.lit(True))
     lines = _with_idle(_joined(bill.lines, lookup), bill.lines)
-    classified = _classified(lines.join(marks, on="row", how="left"))
+    classified = _classified(lines.join(marks, on="row", how="left", maintain_order="left"))
     grouped = _grouped(classified, lookup, matched)
     wrong = not grouped.filter(_is(*ERRORS)).is_empty()
     return BillCheck(
@@ -204,7 +204,7 @@ def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
 
 def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:
     return (
-        lines.join(lookup.lazy(), on=KEY)
+        lines.join(lookup.lazy(), on=KEY, maintain_order="left")
         .filter(pl.col("start") >= pl.col("since"), pl.col("start") < pl.col("until"))
         .drop("since", "until")
     )
@@ -232,7 +232,10 @@ def _with_idle(lines: pl.LazyFrame, bill: pl.LazyFrame) -> pl.LazyFrame:
     )
     marks = unused.join(covered, on="commitment").select(*place, "start").unique()
     return lines.join(
-        marks.lazy().with_columns(idle=pl.lit(True)), on=[*place, "start"], how="left"
+        marks.lazy().with_columns(idle=pl.lit(True)),
+        on=[*place, "start"],
+        how="left",
+        maintain_order="left",
     ).with_columns(pl.col("idle").fill_null(False))
 
 

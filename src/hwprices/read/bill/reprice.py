@@ -38,6 +38,11 @@ ASSUMED = (
     " transfer and services stay where they are.",
 )
 
+HYBRID_BENEFIT = (
+    "Azure bills Windows under Azure Hybrid Benefit as the machine without Windows: such lines are"
+    " priced as Linux there, without the license."
+)
+
 
 @dataclass(frozen=True)
 class Repricing:
@@ -84,6 +89,8 @@ def reprice(
         f"Offers in {currency} are left out: add --usd-per {currency}=…"
         for currency in without_rate
     ]
+    if usage.filter(provider="azure", os="linux").height:
+        notes.append(HYBRID_BENEFIT)
     targets = _targets(dataset, usage, offered, on, search)
     rows = _priced(dataset, usage, targets, offered, search)
     return Repricing(

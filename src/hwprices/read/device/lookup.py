@@ -181,6 +181,11 @@ class NamedDevice:
         )
         return {squeeze(spelling) for spelling in spellings}
 
+    def is_of_series(self, table: str, name: str) -> bool:
+        """Check whether a name without a number begins the device's: "Xeon" is every Xeon."""
+        has_number = any(letter.isdigit() for letter in name)
+        return self.table == table and not has_number and words(name) <= self.words
+
     @property
     def words(self) -> set[str]:
         """All words of id, name, maker and architecture."""
@@ -311,7 +316,7 @@ def find(
     The first match counts: an exact id, alone or after its table (cpus/apple-m4); a complete name,
     with or without the maker; a machine type or family of a cloud, which means its accelerator; the
     only device of a table with all words of the name; a vendor's name of a device. A name of both a
-    device and machines with another accelerator is ambiguous.
+    device and machines with another accelerator is ambiguous, as is the name of a series: Trainium.
 
     ``names``: the other names in the release.
 
@@ -328,12 +333,8 @@ def find(
         if name in (candidate.device_id, candidate.table_and_id):
             return candidate.table, candidate.device_id
     sold = sold_as.accelerators.get(squeezed, []) if sold_as else []
-    for candidate in devices:
-        if squeezed in candidate.full_names:
-            if sold and candidate.device_id not in sold:
-                in_clouds = [f"{device_id} (in machines of this name)" for device_id in sold]
-                raise _ambiguous(name, [f"{candidate.device_id} (the device)", *in_clouds])
-            return candidate.table, candidate.device_id
+    if complete := next((d for d in devices if squeezed in d.full_names), None):
+        return _with_complete_name(complete, name, devices, sold)
     if sold:
         return _only_accelerator(name, sold)
     name_words = words(name)
@@ -354,6 +355,19 @@ def find(
     if names is not None:
         _reject_clouds_and_machines(name, names)
     raise HwpricesError(f"unknown device {name!r}", _suggestions(devices, squeezed))
+
+
+def _with_complete_name(
+    device: NamedDevice, name: str, devices: list[NamedDevice], sold: list[str]
+) -> tuple[str, str]:
+    """Return a device unless machines of its name have another, or it is the first of a series."""
+    if sold and device.device_id not in sold:
+        in_clouds = [f"{device_id} (in machines of this name)" for device_id in sold]
+        raise _ambiguous(name, [f"{device.device_id} (the device)", *in_clouds])
+    series = [d.device_id for d in devices if d.is_of_series(device.table, name)]
+    if series[1:]:
+        raise _ambiguous(name, series)
+    return device.table, device.device_id
 
 
 def _only_accelerator(name: str, ids: list[str]) -> tuple[str, str]:

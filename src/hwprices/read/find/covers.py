@@ -355,6 +355,7 @@ WIDENED = {
     "max_price_per_accelerator": "price limit per GPU",
     **{column: f"condition on the {noun}" for column, noun in FIGURES.items()},
     "arch": "architecture",
+    "rdma": "RDMA",
     "bare_metal": "bare metal",
     "cpu_machines": "CPU",
     "providers": "cloud",

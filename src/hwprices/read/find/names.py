@@ -111,17 +111,20 @@ def find_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine
     """Find the machine types of a family: "p5" matches p5.48xlarge, but not p5en.48xlarge.
 
     "nd h100 v5" matches Standard_ND96isr_H100_v5: Azure writes size and features after the letters.
+    "a3 mega" matches a3-megagpu-8g.
     """
     candidates = list(choices)
     shared = prefixes(candidates)
-    start, series = normal(word) + "_", _SERIES.fullmatch(normal(word))
+    name = normal(word)
+    starts = (f"{name}_", f"{name}gpu_") if "_" in name else (f"{name}_",)
+    series = _SERIES.fullmatch(name)
     pattern = re.compile(rf"{series[1]}\d+[a-z]*{series[2]}" if series else "(?!)")
     return [
         machine
         for machine in candidates
-        if (series or start in machine.normal_name)
+        if (series or name in machine.normal_name)
         and any(
-            text.startswith(start) or pattern.fullmatch(text)
+            text.startswith(starts) or pattern.fullmatch(text)
             for text in _spellings(machine, shared, squeeze=False)
         )
     ]
@@ -297,6 +300,12 @@ PART_OF = r" \(one .*\)"
 WHOLE_WORDS = "|"
 """Separates the name of an accelerator from its architecture: turin does not begin Turing."""
 
+NVLINK = ("nvlink", "hgx")
+"""Words for accelerators with built-in NVLink."""
+
+FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8")
+"""Number formats that accelerators compute in, or do not."""
+
 
 class ReleaseWords:
     """The names in a release that the words of a question may mean.
@@ -339,9 +348,9 @@ class ReleaseWords:
 
     @cached_property
     def accelerators(self) -> Mapping[str, str]:
-        """Maker, name and architecture by the id of each accelerator that a machine has.
+        """Maker, name, architecture and FORMATS by the id of each accelerator that a machine has.
 
-        Adds nvlink if NVLink is built in. Words after WHOLE_WORDS cannot be abbreviated.
+        Adds NVLINK if NVLink is built in. Words after WHOLE_WORDS cannot be abbreviated.
         """
         return dict(self._sheet.select("accelerator_id", "text").rows())
 
@@ -358,7 +367,11 @@ class ReleaseWords:
         texts = [
             *("vendor", pl.col("name").str.replace(PART_OF, ""), pl.lit(WHOLE_WORDS)),
             pl.col("architecture").str.replace_all(r"[ -](v?\d)", "$1"),  # CDNA 3 is one word
-            pl.when(has_nvlink).then(pl.lit("nvlink")),
+            pl.when(has_nvlink).then(pl.lit(" ".join(NVLINK))),
+            *(
+                pl.when(pl.col(f"{name}_support") == "supported").then(pl.lit(name))
+                for name in FORMATS
+            ),
         ]
         text = pl.concat_str(texts, separator=" ", ignore_nulls=True)
         columns = ["accelerator_id", "architecture"]
@@ -399,6 +412,11 @@ class ReleaseWords:
         """Return the ids of the accelerators in these machines."""
         rows = self._accelerators_of_types.filter(pairs("instance_type", machines))
         return frozenset(rows["accelerator_id"].drop_nulls())
+
+    def with_accelerators(self, machines: frozenset[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Return those of these machines that have accelerators."""
+        rows = self._accelerators_of_types.filter(pairs("instance_type", machines))
+        return frozenset(rows.select("provider", "instance_type").iter_rows())
 
     def kinds_of(
         self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]

@@ -1,7 +1,7 @@
 """Turn the options of a question into a search, and combine it with the search of its words."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Any, Unpack
@@ -295,12 +295,9 @@ def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
         parts = [part.lower() for part in split(accelerator)]
         kinds = {part: words.KINDS[part] for part in parts if part in words.KINDS}
         kinds = {part: kind for part, kind in kinds.items() if kind != NO_ACCELERATOR}
-        devices = [part for part in parts if part not in kinds]
-        unknown = (words.unknown_machines(part, names) for part in devices)
-        fields["accelerators"] = frozenset(
-            key for part in devices for key in _accelerators(names, part)
-        )
-        fields["unknown_accelerators"] = frozenset().union(*unknown)
+        devices = [_accelerator(names, part) for part in parts if part not in kinds]
+        for name in ("accelerators", "unknown_accelerators"):
+            fields[name] = frozenset().union(*(device[name] for device in devices))
         fields["accelerator_kinds"] = frozenset(kinds.values())
     if type_names := options.get("type"):
         machine_pairs = [pair for part in split(type_names) for pair in _machines(names, part)]
@@ -314,17 +311,16 @@ def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
     return fields
 
 
-def _accelerators(names: ReleaseWords, text: str) -> list[str]:
-    ids = words.accelerators(text.lower(), names.accelerators) or words.accelerators(
-        text.lower(), names.accelerators, start=True
-    )
-    if not ids and not words.unknown_machines(text.lower(), names):
+def _accelerator(names: ReleaseWords, text: str) -> Mapping[str, Any]:
+    name = text.lower()
+    meaning = words.accelerator(name, names) or words.accelerator(name, names, start=True)
+    if meaning is None:
         spellings = [*names.accelerators, *words.short_names(names.accelerators)]
         raise HwpricesError(
             f"no machine of this release has an accelerator {text!r}",
             did_you_mean(text, spellings) or f"There are: {', '.join(names.accelerators)}.",
         )
-    return ids
+    return meaning.change
 
 
 def _with_cpu(names: ReleaseWords, text: str) -> frozenset[tuple[str, str]]:

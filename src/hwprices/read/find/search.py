@@ -23,6 +23,10 @@ WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
 
 NO_ACCELERATOR = "none"  # the accelerator_kind of machines without accelerators
 
+ANY_RDMA = "rdma"
+RDMA = ("infiniband", "roce", "efa", ANY_RDMA)
+"""Words for remote direct memory access."""
+
 SORTABLE = {
     "price": "usd_per_hour",
     "price_per_accelerator": "usd_per_accelerator_hour",
@@ -78,13 +82,14 @@ class Search:
     """Conditions on prices. A field that is None or empty sets no condition.
 
     A machine must match any one of these: ``accelerators`` (ids), ``unknown_accelerators``
-    (machines whose accelerator has no id, by the vendor's name of it) or ``accelerator_kinds``,
-    which may include NO_ACCELERATOR. ``accelerator_gib`` is the memory of one accelerator.
-    ``machines`` are pairs of provider and instance type, as are ``cpu_machines``, the machines with
-    a requested CPU. ``regions`` are pairs of provider and region. ``purchase_options`` may include
-    COMMITMENT; ``payments`` apply to commitments. ``max_price`` is in USD per machine and hour,
-    ``max_price_per_accelerator`` per accelerator and hour. ``in_stock``: only machines that the
-    table stock lists as available; most vendors do not state their stock.
+    (machines: those whose accelerator has no id, by the vendor's name of it, and those that are
+    named beside accelerators) or ``accelerator_kinds``, which may include NO_ACCELERATOR.
+    ``accelerator_gib`` is the memory of one accelerator. ``machines`` are pairs of provider and
+    instance type, as are ``cpu_machines``, the machines with a requested CPU. ``regions`` are pairs
+    of provider and region. ``purchase_options`` may include COMMITMENT; ``payments`` apply to
+    commitments. ``max_price`` is in USD per machine and hour, ``max_price_per_accelerator`` per
+    accelerator and hour. ``rdma`` is one of RDMA. ``in_stock``: only machines that the table stock
+    lists as available; most vendors do not state their stock.
     """
 
     accelerators: frozenset[str] = frozenset()
@@ -95,6 +100,7 @@ class Search:
     vcpus: Bounds | None = None
     memory_gib: Bounds | None = None
     arch: str | None = None
+    rdma: str | None = None
     bare_metal: bool = False
     cpu_machines: frozenset[tuple[str, str]] | None = None
     machines: frozenset[tuple[str, str]] | None = None
@@ -316,6 +322,9 @@ def machine_conditions(search: Search) -> list[pl.Expr]:
             conditions.append(wanted.holds(pl.col(column)))
     if search.arch is not None:
         conditions.append(pl.col("arch") == search.arch)
+    if search.rdma is not None:
+        rdma = pl.col("rdma")
+        conditions.append(rdma != "none" if search.rdma == ANY_RDMA else rdma == search.rdma)
     if search.bare_metal:
         conditions.append(pl.col("bare_metal"))
     if search.cpu_machines is not None:

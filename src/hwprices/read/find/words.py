@@ -20,6 +20,8 @@ from hwprices.errors import HwpricesError, near
 from hwprices.read.currency import LAST_PLACE
 from hwprices.read.find.names import (
     CODES,
+    FORMATS,
+    NVLINK,
     WHOLE_WORDS,
     NamedMachine,
     NamedPlace,
@@ -37,6 +39,7 @@ from hwprices.read.find.search import (
     ANY,
     COMMITMENT,
     NO_ACCELERATOR,
+    RDMA,
     WITH_TERM,
     Bounds,
     Search,
@@ -52,40 +55,30 @@ from hwprices.schemas.vocabulary import (
 )
 from hwprices.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
-MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
+MAX_WORDS = 4  # of one name: "united arab emirates", "standard nc24ads a100 v4"
 
-_SKIPPED = """a against all an and any are at available by can change changed cheap cheapest cloud
-clouds come comes compare cost costs current currently did do does families family find for from get
-give has have hbm2 hbm2e hbm3 hbm3e history hour hourly how i in instance instances is kind kinds
-list lowest machine machines me much need now of offer offers on only option options or per please
-price prices pricing region regions rent running sell sells series show the there to today type
-types versus vm vms vs want way ways what where which who with you"""
+_SKIPPED = """a against all an and any are at available but by can card cards change changed cheap
+cheapest cloud clouds come comes compare cost costs current currently did discount discounts do does
+families family find for from get give has have hbm2 hbm2e hbm3 hbm3e history hour hourly how i in
+instance instances is kind kinds list lowest machine machines me much need node nodes now of offer
+offers on only option options or per please price prices pricing region regions rent running sell
+sells series server servers show the there to today type types versus vm vms vs want way ways what
+where which who with you"""
 SKIPPED = frozenset(_SKIPPED.split())
 """Words without a meaning here. Some are country codes: "in" is not India in "h100 in europe"."""
 
 _ENDS = "?!.:\"'"  # Signs of a sentence around a word
 
-OTHER_NAMES = {
-    "arm": ("arch", "arm64"),
-    "aarch64": ("arch", "arm64"),
-    "x86": ("arch", "x86_64"),
-    "x64": ("arch", "x86_64"),
-    "amd64": ("arch", "x86_64"),
-    "commitment": ("option", COMMITMENT),
-    "commit": ("option", COMMITMENT),
-    "committed": ("option", COMMITMENT),
-    "reservation": ("option", "reserved"),
-    "ondemand": ("option", "on_demand"),
-    "preemptible": ("option", "spot"),
-    "interruptible": ("option", "spot"),
-    "cud": ("option", "committed_use"),
-    "suse": ("os", "sles"),
-    "redhat": ("os", "rhel"),
-}
+
+def _sheet(name: str) -> list[dict[str, str]]:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+OTHER_NAMES = {row["name"]: (row["kind"], row["code"]) for row in _sheet("synonyms.csv")}
 """Synonyms: kind of thing and code."""
 
-_CLOUDS = Path(__file__).with_name("clouds.csv").read_text(encoding="utf-8")
-OTHER_CLOUDS = {row["name"]: row["provider"] for row in csv.DictReader(_CLOUDS.splitlines())}
+OTHER_CLOUDS = {row["name"]: row["provider"] for row in _sheet("clouds.csv")}
 """Names of clouds besides those of the release: the code of the provider."""
 
 KINDS = {
@@ -102,6 +95,16 @@ KINDS = {
 
 FORMS = ("sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "pcie", "nvl")
 """Form factors: after an accelerator they narrow it, and never name another one."""
+
+BRIDGE = "nvlink"  # built in, or a bridge between PCIe cards
+
+FEATURES = (*FORMS, *NVLINK, *FORMATS)
+"""Words for what accelerators have. They narrow accelerators, also those after them: "fp8 a100" is
+not every accelerator with FP8."""
+
+NO_NAMES = ("edition", "generation", "max", "standard", "super", "ti", "ultra", "workstation")
+"""Words that follow the name of an accelerator, and are none alone: "rtx 3090 ti" is not the GTX
+1080 Ti."""
 
 NARROWED = "narrowed"  # The kind of a meaning that leaves fewer of the accelerators named before
 
@@ -122,6 +125,7 @@ A word of a kind without an option has no other meaning."""
 ONE_VALUE = {
     **FIGURES,
     "arch": "instruction set",
+    "rdma": "kind of RDMA",
     "os": "operating system",
     "max_price": "highest price",
     "max_price_per_accelerator": "highest price per accelerator",
@@ -140,12 +144,16 @@ EVERY = {
     "any tenancy": ("tenancy", None),
     "bare metal": ("bare_metal", True),
     "bare-metal": ("bare_metal", True),
+    "baremetal": ("bare_metal", True),
 }
 """Words that ask for every software, license or tenancy, or for bare metal."""
 
 SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
 
-NUMBERS = {"one": "1", "two": "2", "four": "4", "eight": "8"}
+NUMBERS = {
+    **{"one": "1", "single": "1", "two": "2", "dual": "2", "three": "3", "four": "4", "quad": "4"},
+    **{"five": "5", "six": "6", "eight": "8", "sixteen": "16"},
+}
 
 # a number of four digits before other words is a model: 4090, 6000; x86 is an instruction set
 _NUMBER = re.compile(
@@ -156,6 +164,7 @@ _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
+_NAMED_AFTER = re.compile(r"(\S.*?)((?:\s+[x×$]?\d+(?:\.\d+)?(?:[x×]|gi?b?)?)+)", re.IGNORECASE)
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
 _ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)|arm(?:64)?")
 _GENERATION = re.compile(r"([a-z]{5,})\d")
@@ -167,9 +176,14 @@ _UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
+    r"[()]": " ",
+    r"\bpci[ -]?e(?:xpress)?\b": "pcie",
+    r"(?<=\b[hlbtv])[ -](?=\d{1,3}s?\b)|(?<=\ba)-(?=\d{1,3}s?\b)": "",
+    r"\b(l40|v100)[ -]s\b": r"\1s",
+    r"\bv5 ?lite(?:pod)?\b": "v5e",
     r"\bnot? more than\b": "no-more-than",
     r"\bon demand\b": "on_demand",
-    r"\b([cr]dna)[ -](\d)\b": r"\1\2",
+    rf"\b([cr]dna|trainium|inferentia|gaudi)[ -](\d)\b(?!\s*{_UNIT}\b)": r"\1\2",
     r"(?:\b(?:more than|over)|>)\s*(\d+)(?=\s*[gt]i?b\b)": r"\1.001",
     r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
     r"(?=\d+(?:\.\d+)?\s*(?:[gt]i?b|v?cpus?|cores?)\b)": "",
@@ -184,7 +198,10 @@ REWRITTEN = {
     r"\b([a-z]+\d+[a-z]?)(sxm\d?|pcie|nvl)\b": r"\1 \2",
     r"\bmi[ -](\d{2,3}[ax]?)\b": r"mi\1",
     r"\btesla\s+(?=[a-z]\d)": "",
-    **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
+    **{
+        rf"\b{word}\b(?={_DEVICE}|[ -](?:year|month)s?\b)": number
+        for word, number in NUMBERS.items()
+    },
     rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
@@ -192,12 +209,13 @@ REWRITTEN = {
 """Patterns to replace before words are read, in this order. Amounts are minimums, so "at least" is
 dropped; "more than 40 GB" becomes 40.001 GB; a maximum such as "no more than 24 GB" is not
 understood. "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s, "h100sxm" h100
-sxm. The number after TPU v5e or v6e counts chips, the number after older TPUs counts cores:
-https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
+sxm, "H-100" h100, "a100 (8x)" 8x a100. The number after TPU v5e or v6e counts chips, the number
+after older TPUs counts cores: https://cloud.google.com/tpu/docs/v6e. The page of a report does the
+same."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|(?:less|cheaper|not? more) than|at most|up to|max)|<=?)\s*"
-    r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])"
+    r"\$?\s*(\d+(?:,\d{3})*(?:\.\d+)?)(?![\d.])"
     r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:v?cpu|core))"
     r"\s*(?:\$|usd\b|dollars?\b)?"
     r"((?:\s*(?:/|per|an?)\s*"
@@ -207,10 +225,13 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 """A limit on the price of a machine, or of one accelerator, per hour, month or year: "under 30$/h",
-"below 3 usd per gpu", "< 500 a month"."""
+"below 3 usd per gpu", "< 1,500 a month"."""
 
 _HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
 """Hours by the first letter of the period of a limit."""
+
+_MONEY = re.compile(r"[€£¥$].*|(?:eur|gbp|usd|cny|chf|inr)|euros?|pounds?|dollars?")
+_LIMITS = ("under", "below", "max", "budget", "around", "between")
 
 _PERIOD = re.compile(r"(?:/|per|an?)\s*([my])", re.IGNORECASE)
 _EACH = re.compile("[gt]pu|accelerator|card|chip", re.IGNORECASE)
@@ -220,6 +241,7 @@ PATTERNS = {
     "number": _NUMBER,
     "counted": _COUNTED,
     "counted_behind": _COUNTED_BEHIND,
+    "named_after": _NAMED_AFTER,
     "term": _TERM,
     "vcpus": _VCPUS,
     "about_cpus": _ABOUT_CPUS,
@@ -319,7 +341,7 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     search = EMPTY
     for limit in _LIMIT.finditer(text):
         period, part = re.search(_PERIOD, limit[2]), re.search(_EACH, limit[2])
-        hourly = Decimal(limit[1]) / _HOURS[period[1].lower() if period else "h"]
+        hourly = Decimal(limit[1].replace(",", "")) / _HOURS[period[1].lower() if period else "h"]
         hourly = hourly.quantize(LAST_PLACE, ROUND_FLOOR)
         name = "max_price_per_accelerator" if part else "max_price"
         search = _merge(search, Meaning("price", {name: hourly}))
@@ -327,7 +349,7 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     words = _words_of(text)
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
     left_out, makers = EMPTY, EMPTY
-    is_left_out, names_machine, kind, phrase = False, False, "", ""
+    is_left_out, kind, phrase = False, "", ""
     while words:
         is_added = phrase.lower() in ("and", "or")
         goes_on = is_left_out and words[0].lower() in ("and", "or")
@@ -352,15 +374,13 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
             makers = _merge(makers, _cpu(with_cpu(phrase, names)))
         elif meaning is not None:
             search = _merge(search, meaning, is_added=is_added)
-            is_type = meaning.kind == "type"
-            names_machine |= is_type and not find_family(names.machines, phrase)
     if makers.cpu_machines is not None:
         cpus = makers.cpu_machines
         named = search.cpu_machines
         search = replace(search, cpu_machines=cpus if named is None else cpus & named)
     search = _subtract(search, left_out, names)
-    if search.machines is not None and search.accelerators and not names_machine:
-        search = _with_devices(search, names)
+    if search.machines is not None and search.accelerators:
+        search = _with_machines(search, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
 
 
@@ -370,6 +390,8 @@ def _words_of(text: str) -> list[str]:
     text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
     stripped = (word.strip(_ENDS) for word in SEPARATOR.split(_AND_WITHOUT.sub("", text)))
     words = [word for word in stripped if word]
+    if not any(word.lower() in WITHOUT for word in words):
+        words.sort(key=lambda word: word.lower() in FEATURES)
     if "NO" in words[:-1] and not re.search(r"\bNO[ _-]?upfront", text, re.IGNORECASE):
         raise HwpricesError("'NO' may be Norway or 'no'", "Write norway or no.")
     return words
@@ -457,12 +479,19 @@ def _with_kinds(search: Search, names: ReleaseWords) -> Search:
     return replace(search, accelerator_kinds=others - kinds - {ANY_ACCELERATOR})
 
 
-def _with_devices(search: Search, names: ReleaseWords) -> Search:
-    """Add the accelerators of machines that have none of those requested: "trn2 vs h100"."""
-    ids = names.accelerators_of(search.machines or frozenset())
-    if not ids or ids & search.accelerators:
+def _with_machines(search: Search, names: ReleaseWords) -> Search:
+    """Find the machines too if none has a requested accelerator: "g6.xlarge vs h100"."""
+    machines = search.machines or frozenset()
+    if _have_any(machines, search, names):
         return search
-    return replace(search, machines=None, accelerators=search.accelerators | ids)
+    others = search.unknown_accelerators | (names.with_accelerators(machines) or machines)
+    return replace(search, machines=None, unknown_accelerators=others)
+
+
+def _have_any(machines: frozenset[tuple[str, str]], search: Search, names: ReleaseWords) -> bool:
+    """Check whether one of the machines has an accelerator of a search."""
+    known = names.accelerators_of(machines) & search.accelerators
+    return bool(known or machines & search.unknown_accelerators)
 
 
 def _counted_ahead(
@@ -503,7 +532,7 @@ def _first_meaning(
     for count in range(min(MAX_WORDS, len(words)), 0, -1):
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
-            return 1, None
+            return 1, _narrowed(phrase.lower(), names, search)  # "rtx pro 6000 server"
         ahead = [word.lower() for word in words[: count + 1]]
         if 1 < count < len(words) and _amount(" ".join(ahead[-2:]), search):
             continue  # in "h100 1 year", "h100 1" is not the family H100-1
@@ -541,7 +570,7 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
         Meaning("provider", {"providers": clouds}) if clouds else None,
         Meaning("place", {"regions": regions}) if regions else None,
     ]
-    meanings = _preferred([meaning for meaning in complete if meaning], text, names)
+    meanings = _preferred([meaning for meaning in complete if meaning], names)
     if meanings:
         return meanings
     behind = _COUNTED_BEHIND.fullmatch(text)  # h100x8
@@ -568,16 +597,28 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
         return None
     named = {key: names.accelerators[key] for key in search.accelerators}
     ids = frozenset(accelerators(text, named, start=any(word in FORMS for word in text.split())))
-    if text in (*FORMS, "nvlink") and not ids:
+    unknown = search.unknown_accelerators & unknown_machines(text, names)
+    if text == BRIDGE:
+        unknown |= _with_bridge(search.accelerators, names)
+    if text in FEATURES and not ids and not unknown:
         raise HwpricesError(
             f"no {' or '.join(sorted(named))} has {text!r}", f"Ask without {text!r}."
         )
-    unknown = search.unknown_accelerators & unknown_machines(text, names)
     if ids and text in FORMS:
         devices = set(map(without_form, ids))
         ids |= {key for key in named if without_form(key) not in devices}
     change = {"accelerators": ids, "unknown_accelerators": unknown}
-    return Meaning(NARROWED, change) if ids else None
+    return Meaning(NARROWED, change) if ids or unknown else None
+
+
+def _with_bridge(ids: Collection[str], names: ReleaseWords) -> frozenset[tuple[str, str]]:
+    """Find machines with these accelerators whose name has NVLink: PCIe cards with a bridge."""
+    machines = (m for m in names.machines if BRIDGE in m.normal_name)
+    return frozenset(
+        (machine.provider, machine.instance_type)
+        for machine in machines
+        if names.accelerators_of(frozenset({(machine.provider, machine.instance_type)})) & {*ids}
+    )
 
 
 def without_form(key: str) -> str:
@@ -615,26 +656,32 @@ def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> M
     words = text.split()
     if any(word in SKIPPED or KINDS.get(word) == ANY_ACCELERATOR for word in words):
         return None
-    complete = _accelerator(text, names)
-    may_be_begun = start or (len(words) > 1 and _accelerator(words[0], names))
-    return complete or (_accelerator(text, names, start=True) if may_be_begun else None)
+    if words[0] in NO_NAMES:
+        return None
+    complete = accelerator(text, names)
+    may_be_begun = start or (len(words) > 1 and accelerator(words[0], names))
+    return complete or (accelerator(text, names, start=True) if may_be_begun else None)
 
 
-def _preferred(meanings: list[Meaning], text: str, names: ReleaseWords) -> list[Meaning]:
+def _preferred(meanings: list[Meaning], names: ReleaseWords) -> list[Meaning]:
     """Drop meanings that another meaning of the phrase rules out.
 
-    An accelerator rules out machines named after it: "h100" is not h100-380. A cloud rules out an
-    accelerator and places: "google" is not the maker of TPUs, "aws" is not AWS GovCloud.
+    An accelerator rules out machines that have it: "h100" is not h100-380, but "t4g" may be AWS's
+    family without a GPU. A cloud rules out an accelerator and places: "google" is not the maker of
+    TPUs, "aws" is not AWS GovCloud.
     """
-    kinds = {meaning.kind for meaning in meanings}
+    by_kind = {meaning.kind: meaning for meaning in meanings}
+    kinds = by_kind.keys()
     if kinds - AS_OPTION.keys():
         return [meaning for meaning in meanings if meaning.kind not in AS_OPTION]
     if "provider" in kinds:
         return [meaning for meaning in meanings if meaning.kind not in ("accelerator", "place")]
-    exact = any(machine.instance_type.lower() == text for machine in names.machines)
-    if exact or not {"accelerator", "type"} <= kinds:
+    if not {"accelerator", "type"} <= kinds:
         return meanings
-    return [meaning for meaning in meanings if meaning.kind != "type"]
+    change: Any = by_kind["accelerator"].change
+    machines: Any = by_kind["type"].change["machines"]
+    are_others = not _have_any(machines, replace(EMPTY, **change), names)
+    return [meaning for meaning in meanings if are_others or meaning.kind != "type"]
 
 
 def _amount(text: str, search: Search) -> Meaning | None:
@@ -669,7 +716,7 @@ def _kind(text: str) -> Meaning | None:
 def _counted(count: float, name: str, names: ReleaseWords, search: Search) -> list[Meaning]:
     """Understand "8xh100" or "8xgpu"."""
     meaning = _kind(name) or _narrowed(name, names, search)
-    meaning = meaning or _accelerator(name, names) or _accelerator(name, names, start=True)
+    meaning = meaning or accelerator(name, names) or accelerator(name, names, start=True)
     return [_exactly(count, meaning)] if meaning else []
 
 
@@ -682,15 +729,16 @@ def _code(text: str) -> Meaning | None:
     payment = _PAYMENT.fullmatch(text)
     if payment:
         return Meaning("payment", {"payments": frozenset({f"{payment[1]}_upfront"})})
-    code = re.sub(r"[ -]", "_", text)
-    kind, value = OTHER_NAMES.get(text, ("", code))
     if text in EVERY:
         field_name, every = EVERY[text]
         return Meaning(field_name, {field_name: every})
+    code = re.sub(r"[ -]", "_", text)
+    kind, value = OTHER_NAMES.get(text, ("", code))
     codes = {
         "option": PURCHASE_OPTIONS,
         "os": OPERATING_SYSTEMS,
         "arch": ARCHITECTURES,
+        "rdma": RDMA,
         "software": [code for code in SOFTWARE if code != "none"],
         "license_model": [code for code in LICENSE_MODELS if code != "included"],
         "tenancy": TENANCIES,
@@ -699,7 +747,7 @@ def _code(text: str) -> Meaning | None:
         if kind == name or (not kind and value in known):
             change = frozenset({value}) if name == "option" else value
             return Meaning(name, {"purchase_options" if name == "option" else name: change})
-    return None
+    return _code(text[:-1]) if text.endswith("s") else None  # "savings plans"
 
 
 def providers(text: str, names: ReleaseWords) -> frozenset[str]:
@@ -748,23 +796,27 @@ def which_provider(text: str, names: ReleaseWords) -> str:
 def _machines(phrase: str, names: ReleaseWords) -> Meaning | None:
     """Understand a machine type, a family, or a word that is both: "a2".
 
-    "h100 2" and "h100 $2" are not the machine H100-2 of one cloud.
+    A number, price or memory behind an accelerator is not part of a machine's name: "h100 2" and
+    "h100 $2" are not the machine H100-2 of one cloud, "l40s 48gb" is not another cloud's.
     """
-    counted = re.fullmatch(r"(\S+) \d+", phrase)
-    if "$" in phrase or (counted and accelerators(counted[1].lower(), names.accelerators)):
+    after = _NAMED_AFTER.fullmatch(phrase)
+    if "$" in phrase or (after and accelerators(after[1].lower(), names.accelerators)):
         return None
     machines = [*find_machines(names.machines, phrase), *find_family(names.machines, phrase)]
     chosen = frozenset((machine.provider, machine.instance_type) for machine in machines)
     return Meaning("type", {"machines": chosen}) if chosen else None
 
 
-def _accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:
+def accelerator(text: str, names: ReleaseWords, *, start: bool = False) -> Meaning | None:
+    """Understand the name of an accelerator, or its plural: "h100s". ``start`` as below."""
     ids = accelerators(text, names.accelerators, start=start)
     machines = unknown_machines(text, names)
-    if not (ids or machines):
-        return None
-    change = {"accelerators": frozenset(ids), "unknown_accelerators": machines}
-    return Meaning("accelerator", change)
+    if (device := text.removesuffix(f" {BRIDGE}")) != text:
+        machines |= _with_bridge(accelerators(device, names.accelerators), names)
+    if ids or machines:
+        change = {"accelerators": frozenset(ids), "unknown_accelerators": machines}
+        return Meaning("accelerator", change)
+    return accelerator(text[:-1], names, start=start) if text.endswith("s") else None
 
 
 def unknown_machines(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
@@ -819,7 +871,8 @@ def _has_words(name: str, wanted: list[str], *, start: bool = False) -> bool:
 def short_names(ids: Iterable[str]) -> list[str]:
     """List the words of accelerator ids that name a device: h100, l40s, mi300x."""
     parts = (part for key in ids for part in key.split("-")[1:])
-    return [part for part in dict.fromkeys(parts) if not part.isdigit()]
+    no_names = (*NO_NAMES, *SKIPPED)
+    return [part for part in dict.fromkeys(parts) if not part.isdigit() and part not in no_names]
 
 
 def _has_word(name: str, word: str, *, start: bool) -> bool:
@@ -908,6 +961,10 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
     }
     if text in CODES or text in CONTINENTS:
         return "This release has no region there."
+    if _MONEY.fullmatch(text):
+        return "Limits and ranks are in USD: --usd-per EUR=1.08 includes prices in EUR."
+    if text in _LIMITS:
+        return "A limit is in USD for an hour, a month or a year: under $3, under $2000 a month."
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
     alike = near(text, spellings, least)
     if not alike and len(text) >= MIN_BEGUN:

@@ -21,6 +21,7 @@ from hwprices.read.find.names import ReleaseWords, country_code
 from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
 from hwprices.release.release import Tables
+from hwprices.release.wording import counted
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
@@ -275,7 +276,10 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords | No
 
 
 def unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords) -> Iterator[str]:
-    """Yield a sentence for each text of a rule in effect that no price of the release has."""
+    """Yield a sentence for each text of a rule in effect that no price of the release has.
+
+    Also for each rule that leaves list prices as they are because nothing would be left of them.
+    """
     conditional = [rule for rule in overlays.active if rule.match or rule.factor is None]
     if not conditional:
         return
@@ -295,6 +299,11 @@ def unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords) -> Itera
                 f"{overlays.file}:{rule.line}: {rule.name}: no price of this release has"
                 f" {together}{texts}; the rule changes nothing."
             )
+        elif not unknown and (count := _too_low(dataset, rule)):
+            yield (
+                f"{overlays.file}:{rule.line}: {rule.name}: {counted(count, 'list price')} of this"
+                " release would be zero or less, and keep their amounts."
+            )
 
 
 def _sold(dataset: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -302,20 +311,29 @@ def _sold(dataset: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     Both have columns of MATCH_COLUMNS; the purchase options also have ``currency``.
     """
-    place, machine = ["provider", "region"], ["provider", "instance_type"]
     purchase = ["provider", "currency", *(MATCH_COLUMNS[key] for key in PURCHASE_KEYS)]
     prices = dataset.scan("prices").filter(pl.col("effective_hourly").is_not_null())
+    sold = _with_machines(dataset, prices.select("provider", "region", "instance_type").unique())
+    machines, purchases = pl.collect_all([sold, prices.select(purchase).unique()])
+    return machines, purchases
+
+
+def _with_machines(dataset: Tables, prices: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the columns of machines and regions that rules match."""
+    place, machine = ["provider", "region"], ["provider", "instance_type"]
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     types = dataset.scan("instance_types").select(*machine, "family", accelerator_id=first)
     regions = dataset.scan("regions").select(*place, "country")
-    sold = (
-        prices.select("provider", "region", "instance_type")
-        .unique()
-        .join(types, on=machine, how="left")
-        .join(regions, on=place, how="left")
-    )
-    machines, purchases = pl.collect_all([sold, prices.select(purchase).unique()])
-    return machines, purchases
+    return prices.join(types, on=machine, how="left").join(regions, on=place, how="left")
+
+
+def _too_low(dataset: Tables, rule: Rule) -> int:
+    """Count the list prices of which a rule's negative amount would leave nothing."""
+    if rule.change is None or rule.change >= 0:
+        return 0
+    low = dataset.scan("prices").filter(pl.col("effective_hourly") <= pl.lit(-rule.change))
+    matching = _with_machines(dataset, low).filter(matches(rule))
+    return int(matching.select(pl.len()).collect().item())
 
 
 def _unknown(rule: Rule, machines: pl.DataFrame) -> Iterator[tuple[str, str, bool]]:

@@ -146,7 +146,7 @@ def _parse_parameters(model: float | str) -> float:
         names = [*published_models().filter(kind=kind)["model_id"]]
         if kind == "text":
             names += ";".join(packaged_sheet("media_models")["names"]).split(";")
-        nearest = sorted(names, key=lambda n: SequenceMatcher(a=text, b=n).ratio(), reverse=True)
+        nearest = _nearest(text, names)
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
             f"Give 7e9 or 7B, or one of {', '.join(nearest[:NAMES_LISTED])} …",
@@ -158,6 +158,18 @@ def _parse_parameters(model: float | str) -> float:
             "Give it as 70e9 or 70B.",
         )
     return parameters
+
+
+def _nearest(text: str, names: list[str]) -> list[str]:
+    """Sort names by likeness; first the newest with all words: llama-3.3-70b for "llama 70b"."""
+    wanted = re.split(r"[^a-z0-9.]+", text)
+
+    def rank(name: str) -> tuple[int, float]:
+        parts = name.split("-")
+        has_all = parts[0] == wanted[0] and {*wanted} <= {*parts}
+        return names.index(name) + 1 if has_all else 0, SequenceMatcher(a=text, b=name).ratio()
+
+    return sorted(names, key=rank, reverse=True)
 
 
 def _published(row: dict[str, Any]) -> ModelShape:

@@ -237,8 +237,8 @@ def _provider(dataset: Release, offers: pl.DataFrame, name: str) -> dict[str, An
 
 def reasons(offers: pl.DataFrame) -> dict[str, int]:
     """Count the offers without an on-demand price, by the code of the reason."""
-    counts = offers["on_demand_reason"].drop_nulls().value_counts(sort=True)
-    return dict(counts.iter_rows())
+    counts = offers["on_demand_reason"].drop_nulls().value_counts()
+    return dict(counts.sort("count", "on_demand_reason", descending=[True, False]).iter_rows())
 
 
 MODELS = (
@@ -325,7 +325,8 @@ def history(dataset: Release) -> pl.DataFrame:
             "valid_to",
             "start_reason",
         )
-        .sort("valid_from", descending=True)
+        .sort(pl.all())
+        .sort("valid_from", descending=True, maintain_order=True)
         .head(MAX_INTERVALS)
         .collect()
     )
@@ -343,7 +344,7 @@ def changes(dataset: Release) -> dict[str, Any]:
     prices = (
         dataset.scan("changes")
         .filter(pl.col("price_id").is_not_null(), pl.col("change_percent") != 0)
-        .sort(pl.col("change_percent").abs(), descending=True, nulls_last=True)
+        .sort(-pl.col("change_percent").abs(), "price_id", nulls_last=True)
         .head(MAX_CHANGES)
         .select(
             "change",
