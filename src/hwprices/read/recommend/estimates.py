@@ -4,10 +4,9 @@ import math
 
 import polars as pl
 
-from hwprices.formulas import language_model
+from hwprices.formulas import first_of, language_model
 from hwprices.formulas.language_model import shape_columns
 from hwprices.read.recommend import constants, speed
-from hwprices.read.recommend.machines import first_of
 from hwprices.read.recommend.question import Job
 from hwprices.specs import packaged_sheet
 

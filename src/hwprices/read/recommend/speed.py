@@ -2,9 +2,8 @@
 
 The seconds in which a batch is answered are a sum of seven parts, each with a fitted constant (Pope
 et al., https://arxiv.org/abs/2211.05102). A factor by family and load corrects it, and so do
-measurements of the same network on the same accelerator. tools/calibration.py fits all of it and
-writes the sheets speed_model and measured_speeds; docs/method.md shows how far the result is from
-measurements that it was not fitted on.
+measurements of the same network on the same accelerator. tools/calibration.py fits all of it;
+docs/method.md shows how far the result is from measurements that it was not fitted on.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,12 +65,10 @@ COMPUTE_FORMAT = pl.coalesce(
 )
 """In which weights stored in ``precision`` are computed; null if in none."""
 
+_narrower = 16 / col.compute_format.replace_strict(WIDTH, default=None)
 PEAK = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
-    col.flops_per_byte
-    * (16 / col.compute_format.replace_strict(WIDTH, default=None))
-    * col.bytes_per_second,
-    constants.FLOPS_PER_BYTE * col.bytes_per_second,
+    col.bytes_per_second * pl.coalesce(col.flops_per_byte * _narrower, constants.FLOPS_PER_BYTE),
 )
 """Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE."""
 
@@ -105,17 +102,14 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     # an SoC's memory is not that of a card
     is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
     link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
-    published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
-    in_16_bits = [published[n] * (bits / 16) for n, bits in WIDTH.items() if bits <= 16]
-    rates = {
-        f"rate_{name}": pl.coalesce(rate, *(in_16_bits if WIDTH[name] == 16 else []))
-        for name, rate in published.items()
-    }
+    rates = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
+    in_16_bits = [rates[name] * (bits / 16) for name, bits in WIDTH.items() if bits <= 16]
+    rates |= {name: pl.coalesce(rates[name], *in_16_bits) for name in ("bf16", "fp16")}
     return accelerators.with_columns(
         family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
         bytes_per_second=col.memory_bandwidth_gbs * 1e9,
         link_bytes_per_second=link,
-        **rates,
+        **{f"rate_{name}": rate for name, rate in rates.items()},
     ).join(FAMILIES.drop("architectures"), "family", "left", maintain_order="left")
 
 
@@ -265,19 +259,16 @@ class SpeedModel:
 @cache
 def speed_model() -> SpeedModel:
     """Read the sheets that tools/calibration.py writes."""
-    sheet = packaged_sheet("speed_model")
+    sheet, measured = packaged_sheet("speed_model"), packaged_sheet("measured_speeds")
     fitted = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
-    factors = sheet.filter(kind="factor")
-    measured = packaged_sheet("measured_speeds")
+    factors, ranges = (sheet.filter(kind=kind) for kind in ("factor", "range"))
+    networks = measured.rename({"factor": "known_factor", "measurement": "label"})
+    described = shapes(measured["model_id"]).with_columns(basis=pl.lit("measured"))
     return SpeedModel(
         constants={name: fitted[name] for name in PARTS},
         factors=factors.select("load", family="name", factor="value"),
-        ranges=sheet.filter(kind="range")
-        .pivot("load", index="name", values="value")
-        .rename({"name": "range"}),
-        measured=measured.rename({"factor": "known_factor", "measurement": "label"})
-        .with_columns(basis=pl.lit("measured"))
-        .join(shapes(measured["model_id"]), "model_id", maintain_order="left"),
+        ranges=ranges.select("load", "value", range="name").pivot("load", values="value"),
+        measured=networks.join(described, "model_id", maintain_order="left"),
     )
 
 
@@ -291,23 +282,17 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     few = works.filter(col.users.is_null(), col.family != "cpu")
     works = pl.concat([works, few.with_columns(users=pl.lit(constants.FEW_USERS - 1.0))])
     width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known_factor.is_null())
+    key = ["accelerator_id", "load", *NETWORK]
     works = (
         works.with_columns(load=LOAD)
-        .join(
-            model.measured,
-            ["accelerator_id", "load", *NETWORK],
-            "left",
-            nulls_equal=True,
-            maintain_order="left_right",
-            suffix="_measured",
-        )
+        .join(model.measured, key, "left", nulls_equal=True, maintain_order="left_right")
         .unique(["number", "load"], keep="first", maintain_order=True)
         .join(model.factors, ["family", "load"], "left", maintain_order="left")
         .with_columns(
             factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
             range=width.then(pl.lit("modeled")).otherwise(pl.lit("measured")),
-            basis=pl.coalesce("basis", "basis_measured", pl.lit("modeled")),
-            measurement=pl.coalesce("label", "label_measured"),
+            basis=pl.coalesce("basis", "basis_right", pl.lit("modeled")),
+            measurement=pl.coalesce("label", "label_right"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
     )
