@@ -123,7 +123,7 @@ class Question:
             _refuse(values[1:] or named, "options are given beside a Question", beside)
             return values[0]
         known = sorted(one.name for kind in (cls, Serving, Limits) for one in fields(kind))
-        for name in named.keys() - known:
+        for name in (name for name in named if name not in known):
             listed = did_you_mean(name, known) or f"There are: {', '.join(known)}."
             raise HwpricesError(f"unknown option {name!r}", listed)
         parts: dict[str, Any] = {"serving": Serving(), "limits": Limits()}

@@ -1,13 +1,11 @@
 """Recommend machines for a model: where it fits, what it costs, why others are left out.
 
-Cloud machines come from offers, machines to buy from local_hardware; the two are ranked apart, both
-by the cautious end of the range of their speed. A figure that no sheet holds is never invented: a
-machine that lacks it is left out, with that reason.
+Machines to rent and to buy are ranked apart, both by the cautious end of the range of their speed.
+A machine that lacks a figure is left out, with that reason.
 """
 
 import re
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -41,16 +39,12 @@ TYPES: dict[str, Any] = {
 
 REASONS = table("reasons")
 """Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
-runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint)."""
+runs on it all the same (runs), so that its figures are kept, what to ask for instead (hint), and
+of a budget the field of Limits (limit) and the column that may not exceed it (figure)."""
 
 PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
 
-BUDGETS = [
-    ("over_budget", "budget", "usd"),
-    ("over_month", "budget_per_month", "usd_per_month"),
-    ("too_dear_to_buy", "budget_to_buy", "purchase_price_usd"),
-]
-"""Reason, the limit, and the figure that it is for."""
+BUDGETS = REASONS.drop_nulls("limit").select("excluded_reason", "limit", "figure").rows()
 
 
 def recommend(
@@ -255,8 +249,10 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
     texts = []
     for row in named.iter_rows(named=True):
         figures = {name: "unknown" if value is None else value for name, value in row.items()}
-        amounts = {figure: _amount(row[figure] or 0.0) for *_, figure in BUDGETS}
-        texts.append(row["sentence"] and row["sentence"].format(**figures | amounts | words))
+        for *_, figure in BUDGETS:
+            usd = row[figure] or 0.0
+            figures[figure] = f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"
+        texts.append(row["sentence"] and row["sentence"].format(**figures | words))
     return frame.with_columns(excluded=pl.Series(texts, dtype=pl.String))
 
 
@@ -267,7 +263,3 @@ def other_currencies(frame: pl.DataFrame) -> str:
     rates = " ".join(f"--usd-per {name}=…" for name in names)
     listed = f"left out: {left_out.height} priced in {', '.join(names)} ({rates})"
     return listed if len(names) else ""
-
-
-def _amount(usd: float | Decimal) -> str:
-    return f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"
