@@ -19,13 +19,14 @@ from tests.helpers.cases import cases
 from tests.helpers.releases import Release, with_private_hosts
 
 import hwprices
+from hwprices.cli.compare import with_serving
 from hwprices.cli.recommend import Beside, read_number, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
-from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend, with_serving
+from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend
 from hwprices.units import Money
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}

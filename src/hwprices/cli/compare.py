@@ -34,7 +34,9 @@ from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENT_COLUMNS, COMMITMENTS
 from hwprices.read.find.names import ReleaseWords
-from hwprices.read.recommend.recommend import with_serving
+from hwprices.read.recommend.question import Limits
+from hwprices.read.recommend.recommend import PRIVATE_HOST, recommend
+from hwprices.release.release import Tables
 from hwprices.release.wording import purchase
 
 MachineTypes = Annotated[
@@ -118,6 +120,47 @@ def compare(
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
+
+
+def with_serving(
+    frame: pl.DataFrame, model: str, dataset: Tables, usd_per: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Add how machines or accelerators serve a model on demand, as ``recommend`` answers.
+
+    ``frame`` has provider and instance_type, or device_id. Of several machines of a name or with an
+    accelerator, of which tokens per second are those of one, that of the best rank counts; without
+    one, those that serve the model come first, then those in data centers, then the most memory.
+
+    Adds, or replaces, tokens_per_second (of all users, cautious) and tokens_per_second_high,
+    usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
+    tokens_per_second_high), tokens_from (the basis), served_on (the machine) and does_not_serve,
+    the reason where it does not. HwpricesError: the model is not known.
+    """
+    col, of_devices = pl.col, "device_id" in frame.columns
+    of_machines = {"provider": "provider", "instance_type": "machine"}
+    key = {"device_id": "accelerator_id"} if of_devices else of_machines
+    kinds = "accelerators" if of_devices else "all"
+    limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
+    share = col.total_accelerators if of_devices else pl.lit(1.0)
+    is_community = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
+    best_first = [col.rank, col.tokens_per_second_low.is_null(), is_community]
+    best_first += [-col.memory_usable_gib, col.provider, col.machine]
+    figures = (
+        recommend(model, limits=limits, dataset=dataset)
+        .sort(best_first, nulls_last=True)
+        .select(
+            *("usd_per_million_tokens", "usd_per_million_tokens_low"),
+            **key,
+            tokens_per_second=col.tokens_per_second_low / share,
+            tokens_per_second_high=col.tokens_per_second_high / share,
+            tokens_from="basis",
+            served_on=pl.format("{} at {}", "machine", "provider"),
+            does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
+        )
+        .unique([*key], keep="first", maintain_order=True)
+    )
+    others = frame.drop({*figures.columns} - {*key}, strict=False)
+    return others.join(figures, [*key], "left", maintain_order="left")
 
 
 def _served_on(row: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ arguments, whose usual value is a constant below with its source. Money goes in 
 decimal; watts, grams and ratios are Float64. docs/method.md computes each formula by hand.
 """
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import add
 
@@ -35,6 +36,12 @@ def known_positive(expression: pl.Expr) -> pl.Expr:
     Decimals raise when they are divided by zero, floats become infinite.
     """
     return pl.when(expression > 0).then(expression)
+
+
+def first_of(conditions: Mapping[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
+    """Return the first code whose condition holds, else ``otherwise``."""
+    codes = (pl.when(condition).then(pl.lit(code)) for code, condition in conditions.items())
+    return pl.coalesce(*codes, pl.lit(otherwise))
 
 
 def divide(money: pl.Expr, quantity: pl.Expr) -> pl.Expr:

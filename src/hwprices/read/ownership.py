@@ -282,7 +282,7 @@ def _not_compared() -> pl.Expr:
         "no_accelerator": c.cloud_usd_per_hour.is_null() & has_cpus_alone(),
         "not_rented": c.cloud_usd_per_hour.is_null(),
     }
-    return pl.coalesce(pl.when(holds).then(pl.lit(code)) for code, holds in reasons.items())
+    return formulas.first_of(reasons)
 
 
 def has_old_price() -> pl.Expr:

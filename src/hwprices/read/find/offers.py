@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import polars as pl
 import polars.selectors as cs
 
+from hwprices.formulas import first_of
 from hwprices.read.find import covers, request
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
@@ -17,9 +18,10 @@ from hwprices.read.find.words import without_form
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release import wording
-from hwprices.release.release import REAL, scan_types
+from hwprices.release.release import REAL, Tables, scan_types
 from hwprices.release.wording import counted
 from hwprices.schemas import PLACE_KEY, PURCHASE_KEY
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -180,6 +182,63 @@ def ranked_notes(dataset: "Release", ranked: pl.DataFrame) -> tuple[str, ...]:
     )
     is_ranked = pl.col("price_id").is_in(ranked["price_id"].drop_nulls().to_list())
     return age_notes(dataset, prices.filter(is_ranked).collect())
+
+
+def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
+    """Add price_id to the ranked machines to rent (``where`` is cloud) of a frame of machines.
+
+    It is from the table offers, whose row is ``offer``; ids of commitments and blocks, which offers
+    lack, are from prices. Random ids are most of the bytes of both tables, so only those of ranked
+    machines are read.
+    """
+    key = ["provider", "machine", "region", "purchase_option"]
+    rented = ranked.filter(pl.col("rank").is_not_null(), where="cloud")
+    if rented.is_empty():
+        return ranked
+    first, last = rented.select(pl.col("offer").min(), last=pl.col("offer").max()).row(0)
+    ids = (
+        dataset.scan("offers")
+        .with_row_index("offer")
+        .slice(first, last - first + 1)
+        .select("offer", on_demand="on_demand_price_id", spot="spot_price_id")
+        .unpivot(index="offer", variable_name="purchase_option", value_name="price_id")
+        .collect()
+    )
+    found = rented.select("offer", *key).join(ids, ["offer", "purchase_option"]).drop("offer")
+    others = rented.join(found, key, "anti")
+    if others.height:
+        found = pl.concat([found, _ids_of_prices(others, key, dataset)])
+    return ranked.drop("price_id").join(found, key, "left", maintain_order="left")
+
+
+def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
+    """Return the id of the cheapest price of each machine and option, as offers choose it.
+
+    Own discounts may have made another commitment the cheapest than that of the list prices.
+    """
+    plans = COMMITMENT_COLUMNS.items()
+    is_committed = pl.col("purchase_option").is_in({option for _, (option, _) in plans})
+    best = pl.when(is_committed).then(pl.format("best_{}y", pl.col("term_months") // 12))
+    chosen = (pl.when(purchase_option=f"best_{n}y").then(f"best_{n}y_option") for n in (1, 3))
+    begins = first_of(
+        {
+            name: (pl.col("purchase_option") == option) & (pl.col("commitment_plan") == plan)
+            for name, (option, plan) in plans
+        }
+    )
+    is_other = ~pl.col("chosen").str.starts_with(pl.col("begins")).fill_null(False)
+    return (
+        scan_types(dataset, "prices", machines["machine"])
+        .rename({"instance_type": "machine"})
+        .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
+        .filter(~is_committed | (pl.col("commitment_plan") != "convertible"))
+        .with_columns(begins=begins, purchase_option=best.otherwise("purchase_option"))
+        .join(machines.lazy().select(*key, chosen=pl.coalesce(chosen)), key)
+        .sort(is_other, "effective_hourly", "price_id")
+        .unique(key, keep="first", maintain_order=True)
+        .select(*key, "price_id")
+        .collect()
+    )
 
 
 def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:

@@ -4,10 +4,9 @@ import math
 
 import polars as pl
 
-from hwprices.formulas import language_model
+from hwprices.formulas import first_of, language_model
 from hwprices.formulas.language_model import shape_columns
 from hwprices.read.recommend import constants, speed
-from hwprices.read.recommend.machines import first_of
 from hwprices.read.recommend.question import Job
 from hwprices.specs import packaged_sheet
 
@@ -42,11 +41,10 @@ def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     kinds = machines.filter(col.obstacle.is_null()).unique("number", maintain_order=True)
     described = kinds.with_columns(**shape_columns(job.model))
     ends = dict(zip(("p05", "low", "high", "p95"), speed.RANGE, strict=True))
-    estimates = (_train if job.is_training else _serve)(described, job).with_columns(
-        **{f"tokens_per_second_{n}": col.tokens_per_second * col(end) for n, end in ends.items()},
-        nodes=pl.when(col.reason.is_null()).then(col.nodes.cast(pl.Int64)),
-    )
-    added = estimates.drop({*machines.columns} - {"number"})
+    rates = {f"tokens_per_second_{n}": col.tokens_per_second * col(p) for n, p in ends.items()}
+    nodes = pl.when(col.reason.is_null()).then(col.nodes.cast(pl.Int64))
+    estimates = (_train if job.is_training else _serve)(described, job)
+    added = estimates.with_columns(**rates, nodes=nodes).drop({*machines.columns} - {"number"})
     return machines.join(added, "number", "left", maintain_order="left")
 
 
@@ -63,7 +61,7 @@ def usual_precision(job: Job) -> pl.Expr:
 
 def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate as many machines as the users, the requests or the deadline need."""
-    users = lit(job.serving.concurrency, pl.Float64)
+    serving, users = job.serving, lit(job.serving.concurrency, pl.Float64)
     machines = (
         speed.with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
@@ -76,15 +74,13 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             kv_bytes=speed.CACHE_BYTES,
             peak=pl.coalesce("peak", speed.PEAK),
             users=users,
-            min_per_user=lit(job.serving.min_tokens_per_second or 0.0),
-            max_first_token=lit(job.serving.max_seconds_to_first_token or math.inf),
+            min_per_user=lit(serving.min_tokens_per_second or 0.0),
+            max_first_token=lit(serving.max_seconds_to_first_token or math.inf),
         )
     )
     has_rates = col.bytes_per_second.is_not_null()
-    of_cpus = [name for name, row in speed.FORMATS.items() if row["on_cpus"]]
-    lacks = (
-        pl.when(IS_CPU).then(~col.precision.is_in(of_cpus)).otherwise(col.compute_format.is_null())
-    )
+    of_cpus = col.precision.is_in([n for n, row in speed.FORMATS.items() if row["on_cpus"]])
+    lacks = pl.when(IS_CPU).then(~of_cpus).otherwise(col.compute_format.is_null())
     is_unknown = pl.any_horizontal(
         (col.precision == stored) & (col(f"{computed}_support") == "unknown")
         for stored, computed in speed.COMPUTED
@@ -97,16 +93,13 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         "precision_unsupported": lacks,
     }
     is_widest = col.division == col.division.max().over("number")
-    divided = speed.with_divisions(machines).filter(is_widest)
-    machines = _with_memory(divided, job, reasons).drop("division")
+    widest = speed.with_divisions(machines).filter(is_widest)
+    machines = _with_memory(widest, job, reasons).drop("division")
     fits = machines.filter(col.reason.is_null()).with_columns(stages=col.nodes_needed)
     speeds = speed.estimated(fits, job.speed_model)
     if job.model.embeds:
-        speeds = speeds.with_columns(
-            basis=lit("modeled"),
-            prompt_share=lit(1.0),
-            tokens_per_second_per_user=lit(None, pl.Float64),
-        )
+        no_users = {"tokens_per_second_per_user": lit(None, pl.Float64)}
+        speeds = speeds.with_columns(basis=lit("modeled"), prompt_share=lit(1.0), **no_users)
     wanted = job.requested_tokens_per_second or 0.0
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
@@ -120,10 +113,10 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         accelerators_per_copy=col.division.cast(pl.Int64),
         tokens_per_second=rate * copies,
     )
-    left_out = machines.join(speeds, "number", "anti").with_columns(
-        reason=pl.coalesce("reason", lit("too_slow"))
+    too_slow = machines.join(speeds, "number", "anti").with_columns(
+        col.reason.fill_null("too_slow")
     )
-    return pl.concat([left_out, speeds], how="diagonal_relaxed")
+    return pl.concat([too_slow, speeds], how="diagonal_relaxed")
 
 
 def _with_memory(machines: pl.DataFrame, job: Job, reasons: dict[str, pl.Expr]) -> pl.DataFrame:

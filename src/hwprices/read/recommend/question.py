@@ -20,19 +20,15 @@ from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
 
 OPTIONS: Final = {
-    "on_demand": ("on_demand",),
-    "spot": ("spot",),
-    "commit_1y": ("best_1y",),
-    "commit_3y": ("best_3y",),
-    "block": _BLOCKS,
+    **{"on_demand": ("on_demand",), "spot": ("spot",), "block": _BLOCKS},
+    **{"commit_1y": ("best_1y",), "commit_3y": ("best_3y",)},
     "any": ("on_demand", "spot", "best_1y", "best_3y", *_BLOCKS),
 }
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
 
-
 ABOUT = table("options").rows_by_key("name", named=True, unique=True)
-"""Fields of a question that are options of the command line too, by name: their panel, flags and
-help there, allowed values, whether a value must be positive, the workloads that take them."""
+"""Fields of a question that are options of the command too: their panel, flags and help there,
+allowed values, whether a value must be positive, the workloads that take them."""
 
 WORKLOADS = table("workloads")
 """Defaults of the fields of a question and its serving, by workload, with their sources."""
@@ -73,14 +69,12 @@ class Limits:
         """Raise HwpricesError for a limit that is out of range."""
         for name in ("objective", "machines", "option", "where"):
             _choose(name, getattr(self, name))
-        _refuse(
-            self.where == "local" and self.machines == "cpus",
-            "no machine to buy without an accelerator was measured",
-            "Ask for machines to rent, or for those with accelerators.",
-        )
-        budgets = (self.budget, self.budget_per_month, self.budget_to_buy)
-        wrong = any(budget is not None and not budget > 0 for budget in budgets)
-        _refuse(wrong, "a budget is above 0 USD", "Correct it, or leave it out.")
+        text = "no machine to buy without an accelerator was measured"
+        advice = "Ask for machines to rent, or for those with accelerators."
+        _refuse(self.where == "local" and self.machines == "cpus", text, advice)
+        for budget in (self.budget, self.budget_per_month, self.budget_to_buy):
+            wrong = budget is not None and not budget > 0
+            _refuse(wrong, "a budget is above 0 USD", "Correct it, or leave it out.")
 
 
 @dataclass(frozen=True)
@@ -128,20 +122,21 @@ class Question:
             beside = "Put them into the Question."
             _refuse(values[1:] or named, "options are given beside a Question", beside)
             return values[0]
-        parts: dict[str, Any] = {"serving": Serving(), "limits": Limits()}
-        part_of = {one.name: part for part, usual in parts.items() for one in fields(usual)}
-        known = sorted({*part_of, *(one.name for one in fields(cls))})
+        known = sorted(one.name for kind in (cls, Serving, Limits) for one in fields(kind))
         for name in (name for name in named if name not in known):
             listed = did_you_mean(name, known) or f"There are: {', '.join(known)}."
             raise HwpricesError(f"unknown option {name!r}", listed)
-        for name in [name for name in named if name in part_of]:
-            part, value = part_of[name], named.pop(name)
-            whole = named.get(part) or parts[part]
-            given = getattr(whole, name)
-            twice = given not in (getattr(parts[part], name), value)
-            _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
-            named[part] = replace(whole, **{name: value})
-        return cls(*values, **{n: v for n, v in named.items() if n not in parts or v is not None})
+        parts: dict[str, Any] = {"serving": Serving(), "limits": Limits()}
+        for part, usual in parts.items():
+            added = {one.name: named.pop(one.name) for one in fields(usual) if one.name in named}
+            whole = named.pop(part, None) or usual
+            for name, value in added.items():
+                given = getattr(whole, name)
+                twice = given not in (getattr(usual, name), value)
+                _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
+            if added or whole is not usual:
+                named[part] = replace(whole, **added)
+        return cls(*values, **named)
 
     def changed(self) -> dict[str, Any]:
         """Return the fields of the question and its serving that are not the default."""
@@ -164,13 +159,10 @@ class Question:
         quantities = [value for name, value in changed.items() if ABOUT[name]["positive"]]
         text = "lengths, tokens, users, speeds, days and machines are above 0 and finite"
         _refuse(not all(0 < one < math.inf for one in quantities), text, "Correct the value.")
-        _refuse(
-            self.stored
-            and not FORMATS[self.stored]["trained"]
-            and self.workload in ("pretrain", "full_finetune"),
-            f"{self.workload} in {self.stored} is not computed here",
-            "Choose bf16, fp16, fp8 or fp32, or workload lora.",
-        )
+        if self.stored and self.workload in ("pretrain", "full_finetune"):
+            text = f"{self.workload} in {self.stored} is not computed here"
+            advice = "Choose bf16, fp16, fp8 or fp32, or workload lora."
+            _refuse(not FORMATS[self.stored]["trained"], text, advice)
 
     @property
     def stored(self) -> str | None:
@@ -190,13 +182,11 @@ class Question:
 
 
 def _refuse(wrong: object, text: str, advice: str) -> None:
-    """Raise HwpricesError for what is wrong."""
     if wrong:
         raise HwpricesError(text, advice)
 
 
 def _choose(name: str, value: str | None) -> None:
-    """Raise HwpricesError for a value that the option does not allow."""
     allowed = ABOUT[name]["allowed"].split(";")
     text = f"unknown {'place' if name == 'where' else name} {value!r}"
     _refuse(value not in (None, *allowed), text, f"Choose one of {', '.join(allowed)}.")
@@ -248,7 +238,6 @@ def make_job(question: Question) -> Job:
     input_tokens = serving.input_tokens or usual["input_tokens"]
     fitted = with_speeds(question.speeds) if question.speeds else speed_model()
     limit = model.context_limit or math.inf
-    context = question.context or int(input_tokens + output_tokens)
     if training:
         context = question.context or int(min(usual["context"], limit))
     elif model.embeds:  # the answer is one vector, which takes the time of a token
@@ -259,39 +248,36 @@ def make_job(question: Question) -> Job:
         # measured speeds of a generation say nothing, so the wide range is all that is promised
         ranges = fitted.ranges.with_columns(p25="p05", p75="p95")
         fitted = replace(fitted, ranges=ranges, measured=fitted.measured.clear())
-    elif question.context:
+    elif context := question.context or 0:
         output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
+        text = f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
+        advice = "Give a longer context, or leave it out."
+        _refuse(context <= (serving.output_tokens or 0), f"{text} prompt", advice)
         input_tokens = max(1.0, context - output_tokens)
-        _refuse(
-            context <= (serving.output_tokens or 0),
-            f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
-            " prompt",
-            "Give a longer context, or leave it out.",
-        )
-    _refuse(
-        context > limit,
-        f"{model.name} reads at most {limit:,} tokens, not {context:,}",
-        "Give shorter requests, or a model with a longer context.",
-    )
-    users = serving.concurrency
+    else:
+        context = int(input_tokens + output_tokens)
+    text = f"{model.name} reads at most {limit:,} tokens, not {context:,}"
+    advice = "Give shorter requests, or a model with a longer context."
+    _refuse(context > limit, text, advice)
+    users, tokens = serving.concurrency, question.tokens or usual["tokens"]
     if question.workload == "inference" and question.limits.objective == "speed":
         users = users or (1.0 if serving.requests_per_second is None else None)
-    served = ["min_tokens_per_second", "max_seconds_to_first_token"]
-    least = usual if users != 1 and not model.embeds else dict.fromkeys(served)
-    limits = {name: getattr(serving, name) or least[name] for name in served}
-    chinchilla = constants.TOKENS_PER_PARAMETER * model.active_parameters
+    if question.workload == "pretrain":
+        tokens = tokens or constants.TOKENS_PER_PARAMETER * model.active_parameters
+    any_speed = users == 1 or model.embeds
+    limits = {
+        name: getattr(serving, name) or (None if any_speed else usual[name])
+        for name in ("min_tokens_per_second", "max_seconds_to_first_token")
+    }
     filled = {
         "precision": question.stored or ("bf16" if training or model.embeds else None),
         "context": context,
-        "tokens": question.tokens
-        or (chinchilla if question.workload == "pretrain" else usual["tokens"]),
+        "tokens": tokens,
         "days": question.days or usual["days"],
         "max_nodes": question.max_nodes or usual["max_nodes"],
         "serving": replace(serving, concurrency=users, **limits),
-        "model": model,
-        "speed_model": fitted,
-        "input_tokens": input_tokens,
-        "output_tokens": output_tokens,
+        **{"model": model, "speed_model": fitted},
+        **{"input_tokens": input_tokens, "output_tokens": output_tokens},
     }
     return Job(**vars(question) | filled)
 
@@ -299,38 +285,38 @@ def make_job(question: Question) -> Job:
 def assumptions(job: Job) -> str:
     """Describe in one line what the answer assumes beyond the question."""
     model, serving, runs = job.model, job.serving, job.speed_model.runs
-    wanted, named = job.requested_tokens_per_second, str(job.model_parameters)
-    output = "" if model.embeds else f" and {job.output_tokens:,.10g} out"
-    twin = look_alike(model) if model.ffn else None
+    wanted, named, embeds = job.requested_tokens_per_second, str(job.model_parameters), model.embeds
+    least, most = serving.min_tokens_per_second, serving.max_seconds_to_first_token
+    output = "" if embeds else f" and {job.output_tokens:,.10g} out"
     parts = [
         with_size(named) and f"{named} is {model.name}",
         not job.is_training and f"{job.input_tokens:,.10g} tokens in{output}",
         wanted
-        and f"{wanted:,.10g} tokens/s of {'input' if model.embeds else 'output'}, which costs are"
+        and f"{wanted:,.10g} tokens/s of {'input' if embeds else 'output'}, which costs are"
         " divided by",
-        (least := serving.min_tokens_per_second) and f"at least {least:g} tok/s per user",
-        (most := serving.max_seconds_to_first_token) and f"first token within {most:g} s",
+        least and f"at least {least:g} tok/s per user",
+        most and f"first token within {most:g} s",
         job.precision is None
-        and f"{'4-bit weights as released' if model.released_format else '8-bit weights'}",
+        and ("4-bit weights as released" if model.released_format else "8-bit weights"),
         runs and f"speeds of {job.speeds} first, {NOT_RUN}, {runs}",
-        not job.is_training
-        and model.embeds
+        embeds
+        and not job.is_training
         and f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range"
         " of 90 %",
         job.tokens and f"{short(job.tokens)} tokens in {job.days:g} day{'s' * (job.days != 1)}",
         job.is_training and f"sequences of {job.context:,}, {job.precision}, adam",
         f"{job.limits.option.replace('_', ' ')} prices",
-        model.basis == "estimate"
-        and f"a {'dense model' if model.ffn else 'mixture of experts'} with the proportions of"
-        " Llama 3"
-        + (f" (for the mixture of experts of that size ask for {twin})" if twin else ""),
     ]
+    if model.basis == "estimate":
+        kind = "dense model" if model.ffn else "mixture of experts"
+        twin = look_alike(model) if model.ffn else None
+        like = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
+        parts.append(f"a {kind} with the proportions of Llama 3{like}")
     return "; ".join(part for part in parts if part)
 
 
 def short(number: float) -> str:
     """Write a large number with three digits: 100M, 1.5B, 2T."""
-    for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
-        if number >= size:
-            return f"{number / size:.3g}{unit}"
-    return f"{number:,.3g}"
+    sizes = {"T": 1e12, "B": 1e9, "M": 1e6, "": 1.0}
+    unit = next((unit for unit, size in sizes.items() if number >= size), "")
+    return f"{number / sizes[unit]:,.3g}{unit}"

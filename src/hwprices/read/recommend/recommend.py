@@ -1,14 +1,11 @@
 """Recommend machines for a model: where it fits, what it costs, why others are left out.
 
-Cloud machines come from offers, machines to buy from local_hardware; the two are ranked apart, both
-by the cautious end of the range of their speed. A figure that no sheet holds is never invented: a
-machine that lacks it is left out, with that reason.
+Machines to rent and to buy are ranked apart, both by the cautious end of the range of their speed.
+A machine that lacks a figure is left out, with that reason.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -16,11 +13,13 @@ import polars as pl
 from hwprices import formulas
 from hwprices.formulas.language_model import SETUP_HOURS
 from hwprices.read.currency import rates_used
+from hwprices.read.find.offers import with_price_ids
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
-from hwprices.read.recommend import constants, machines, media, table
+from hwprices.read.recommend import constants, media, table
 from hwprices.read.recommend.estimates import with_estimates
+from hwprices.read.recommend.machines import candidates
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.release import PRIVATE_HOSTS, Tables
@@ -40,16 +39,12 @@ TYPES: dict[str, Any] = {
 
 REASONS = table("reasons")
 """Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
-runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint)."""
+runs on it all the same (runs), so that its figures are kept, what to ask for instead (hint), and
+of a budget the field of Limits (limit) and the column that may not exceed it (figure)."""
 
 PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
 
-BUDGETS = [
-    ("over_budget", "budget", "usd"),
-    ("over_month", "budget_per_month", "usd_per_month"),
-    ("too_dear_to_buy", "budget_to_buy", "purchase_price_usd"),
-]
-"""Reason, the limit, and the figure that it is for."""
+BUDGETS = REASONS.drop_nulls("limit").select("excluded_reason", "limit", "figure").rows()
 
 
 def recommend(
@@ -81,63 +76,21 @@ def recommend(
     if (overlays := rules.as_overlays(limits.overlays)) is not None:
         limits = replace(limits, overlays=overlays)
         warn_unmatched(dataset, overlays)
-    job = None
-    if medium := media.benchmark(question):
-        frame = machines.candidates(dataset, limits, ownership)
+    medium = media.benchmark(question)
+    job = None if medium else make_job(question)
+    frame = candidates(dataset, limits, ownership)
+    if job:
+        frame, assumed = with_serve_command(with_estimates(frame, job), job), assumptions(job)
+    elif medium:
         frame = media.with_rates(frame, dataset, medium["benchmark"])
         option = limits.option.replace("_", " ")
         assumed = f"{medium['sample']} is a sample, {medium['setting']}; {option} prices"
-    else:
-        job = make_job(question)
-        frame = with_estimates(machines.candidates(dataset, limits, ownership), job)
-        frame, assumed = with_serve_command(frame, job), assumptions(job)
     types = zip(OUTPUT, COLUMNS["type"], strict=True)
     frame = frame.with_columns(
         lit(None, TYPES[kind]).alias(name) for name, kind in types if name not in frame.columns
     )
     ranked = _ranked(_with_costs(frame, job), limits, job, assumed)
-    return machines.with_price_ids(ranked, dataset).select(OUTPUT)
-
-
-def with_serving(
-    frame: pl.DataFrame, model: str, dataset: Tables, usd_per: Mapping[str, Any] | None = None
-) -> pl.DataFrame:
-    """Add how machines or accelerators serve a model on demand, as ``recommend`` answers.
-
-    ``frame`` has provider and instance_type, or device_id. Of several machines of a name or with an
-    accelerator, of which tokens per second are those of one, that of the best rank counts; without
-    one, those that serve the model come first, then those in data centers, then the most memory.
-
-    Adds, or replaces, tokens_per_second (of all users, cautious) and tokens_per_second_high,
-    usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
-    tokens_per_second_high), tokens_from (the basis), served_on (the machine) and does_not_serve,
-    the reason where it does not. HwpricesError: the model is not known.
-    """
-    of_devices = "device_id" in frame.columns
-    of_machines = {"provider": "provider", "instance_type": "machine"}
-    key = {"device_id": "accelerator_id"} if of_devices else of_machines
-    kinds = "accelerators" if of_devices else "all"
-    limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
-    share = col.total_accelerators if of_devices else lit(1.0)
-    is_community = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
-    best_first = [col.rank, col.tokens_per_second_low.is_null(), is_community]
-    best_first += [-col.memory_usable_gib, col.provider, col.machine]
-    figures = (
-        recommend(model, limits=limits, dataset=dataset)
-        .sort(best_first, nulls_last=True)
-        .select(
-            *("usd_per_million_tokens", "usd_per_million_tokens_low"),
-            **key,
-            tokens_per_second=col.tokens_per_second_low / share,
-            tokens_per_second_high=col.tokens_per_second_high / share,
-            tokens_from="basis",
-            served_on=pl.format("{} at {}", "machine", "provider"),
-            does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
-        )
-        .unique([*key], keep="first", maintain_order=True)
-    )
-    others = frame.drop({*figures.columns} - {*key}, strict=False)
-    return others.join(figures, [*key], "left", maintain_order="left")
+    return with_price_ids(ranked, dataset).select(OUTPUT)
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
@@ -152,26 +105,12 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     paid, paid_low = (one + SETUP_HOURS if has_end else lit(1.0) for one in hours)
     month = lit(float(HOURS_PER_MONTH))
     in_month = pl.min_horizontal(month, paid) if has_end else month
-    price = col.purchase_price_usd.cast(WideMoney)
-    frame = frame.with_columns(
-        col(r"^(spot_|best_\dy_)?usd_per_hour$").cast(WideMoney) * col.nodes.cast(WideMoney),
-        purchase_price_usd=price * col.nodes.cast(WideMoney).fill_null(1),
-        total_accelerators=col.nodes * col.accelerator_count,
-        hours=hours[0],
-        grams=col.operational_gco2e_per_hour * col.nodes,
-    ).with_columns(
-        usd=col.usd_per_hour * paid.cast(WideMoney),
-        usd_low=col.usd_per_hour * paid_low.cast(WideMoney),
-        spot_usd=col.spot_usd_per_hour * paid.cast(WideMoney),
-        usd_per_month=col.usd_per_hour * in_month.cast(WideMoney),
-        energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
-        operational_gco2e=col.grams * paid,
-    )
-    figures: dict[str, pl.Expr] = {}
+    nodes, grams = col.nodes.cast(WideMoney), col.operational_gco2e_per_hour * col.nodes
     work = col.usd, col.operational_gco2e, 1 / paid
+    figures: dict[str, pl.Expr] = {}
     if job is None:
         per_hour = col.samples_per_second * 3600 / 1000
-        work = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour, per_hour
+        work = formulas.divide(col.usd_per_hour, per_hour), grams / per_hour, per_hour
         figures = {"usd_per_thousand_samples": work[0], "gco2e_per_thousand_samples": work[1]}
     elif not job.is_training:
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
@@ -179,34 +118,53 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         wanted = lit(job.requested_tokens_per_second, pl.Float64)
         # tokens/s of input and output that costs are divided by
         blended, high = (pl.min_horizontal(rate, wanted) * of_each for rate in rates)
-        usd = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
-        grams = formulas.per_million_tokens(col.grams, blended)
+        usd, usd_low = (
+            formulas.usd_per_million_tokens(col.usd_per_hour, rate) for rate in (blended, high)
+        )
+        of_output = lit(1 - share if share < 1 else None, pl.Float64)
         read = col.prompt_share.cast(WideMoney)
-        output_share = lit(1 - share if share < 1 else None, pl.Float64)
         figures = {
             "usd_per_million_tokens": usd,
-            "usd_per_million_tokens_low": formulas.usd_per_million_tokens(col.usd_per_hour, high),
+            "usd_per_million_tokens_low": usd_low,
             "usd_per_million_input_tokens": formulas.divide(usd * read, lit(share)),
-            "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), output_share),
-            "gco2e_per_million_tokens": grams,
+            "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), of_output),
+            "gco2e_per_million_tokens": formulas.per_million_tokens(grams, blended),
         }
-        work = work if has_end else (usd, grams, blended * 3600 / 1e6)
-    names = ("work_usd", "work_grams", "work_per_hour")
-    return frame.with_columns(**figures, **dict(zip(names, work, strict=True)))
+        if not has_end:
+            work = usd, figures["gco2e_per_million_tokens"], blended * 3600 / 1e6
+    of_work = dict(zip(("work_usd", "work_grams", "work_per_hour"), work, strict=True))
+    return (
+        frame.with_columns(
+            col(r"^(spot_|best_\dy_)?usd_per_hour$").cast(WideMoney) * nodes,
+            purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
+            total_accelerators=col.nodes * col.accelerator_count,
+            hours=hours[0],
+            energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
+            operational_gco2e=grams * paid,
+        )
+        .with_columns(
+            usd=col.usd_per_hour * paid.cast(WideMoney),
+            usd_low=col.usd_per_hour * paid_low.cast(WideMoney),
+            spot_usd=col.spot_usd_per_hour * paid.cast(WideMoney),
+            usd_per_month=col.usd_per_hour * in_month.cast(WideMoney),
+            **figures,
+        )
+        .with_columns(**of_work)
+    )
 
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
     frame = frame.with_columns(excluded_reason=_reason(limits))
     fits = col.excluded_reason.is_null()
-    keys = ["where", ~fits, _figure(limits), col.basis != "measured", "usd", *machines.PLACE]
+    keys = [col.where, ~fits, _figure(limits), col.basis != "measured", col.usd]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     # of the sizes of one accelerator in one cloud, the first is the best
     size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
     is_other = fits & (col.where == "cloud") & (fits.cum_sum().over(size) > 1)
     other_size = pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
     frame = (
-        frame.sort(keys, nulls_last=True)
+        frame.sort(*keys, "provider", "machine", "region", nulls_last=True)
         .with_columns(apart=apart)
         .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
         .with_columns(excluded_reason=other_size)
@@ -250,14 +208,12 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
 
     The rent is that of the work which the machine to buy does in an hour.
     """
-    rented = frame.filter(col.excluded_reason.is_null(), where="cloud")
-    cheapest = lit(rented["work_usd"].cast(pl.Float64).min(), pl.Float64)
-    rent = pl.when(col.where == "local").then(cheapest * col.work_per_hour)
+    rented = frame.filter(col.excluded_reason.is_null(), where="cloud")["work_usd"]
+    cheapest = lit(rented.cast(pl.Float64).min(), pl.Float64)
+    rent = pl.when(where="local").then(cheapest * col.work_per_hour)
     saved = rent - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
-    price = col.purchase_price_usd.cast(pl.Float64)
-    return frame.with_columns(
-        rent_usd_per_hour=rent.cast(WideMoney), payback_hours=price / formulas.known_positive(saved)
-    )
+    payback = col.purchase_price_usd.cast(pl.Float64) / formulas.known_positive(saved)
+    return frame.with_columns(rent_usd_per_hour=rent.cast(WideMoney), payback_hours=payback)
 
 
 def _reason(limits: Limits) -> pl.Expr:
@@ -272,7 +228,7 @@ def _reason(limits: Limits) -> pl.Expr:
     conditions[PRIVATE_HOST] = col.private_host & lit(not hosts_named)
     conditions["government"] = col.government & lit(not gov_named)
     no_price = pl.when(col.usd_per_hour.is_null()).then("no_price")
-    return pl.coalesce("obstacle", "reason", no_price, machines.first_of(conditions))
+    return pl.coalesce("obstacle", "reason", no_price, formulas.first_of(conditions))
 
 
 def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.DataFrame:
@@ -293,8 +249,10 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
     texts = []
     for row in named.iter_rows(named=True):
         figures = {name: "unknown" if value is None else value for name, value in row.items()}
-        amounts = {figure: _amount(row[figure] or 0.0) for *_, figure in BUDGETS}
-        texts.append(row["sentence"] and row["sentence"].format(**figures | amounts | words))
+        for *_, figure in BUDGETS:
+            usd = row[figure] or 0.0
+            figures[figure] = f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"
+        texts.append(row["sentence"] and row["sentence"].format(**figures | words))
     return frame.with_columns(excluded=pl.Series(texts, dtype=pl.String))
 
 
@@ -305,7 +263,3 @@ def other_currencies(frame: pl.DataFrame) -> str:
     rates = " ".join(f"--usd-per {name}=…" for name in names)
     listed = f"left out: {left_out.height} priced in {', '.join(names)} ({rates})"
     return listed if len(names) else ""
-
-
-def _amount(usd: float | Decimal) -> str:
-    return f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"

@@ -2,9 +2,8 @@
 
 The seconds in which a batch is answered are a sum of seven parts, each with a fitted constant (Pope
 et al., https://arxiv.org/abs/2211.05102). A factor by family and load corrects it, and so do
-measurements of the same network on the same accelerator. tools/calibration.py fits all of it and
-writes the sheets speed_model and measured_speeds; docs/method.md shows how far the result is from
-measurements that it was not fitted on.
+measurements of the same network on the same accelerator. tools/calibration.py fits all of it;
+docs/method.md shows how far the result is from measurements that it was not fitted on.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,7 @@ from functools import cache
 
 import polars as pl
 
-from hwprices.formulas import language_model
+from hwprices.formulas import first_of, language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, SHAPE
 from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.model_shape import model_shape
@@ -24,10 +23,9 @@ col = pl.col
 
 FAMILIES = table("families").with_columns(col.architectures.str.split(";"))
 """Devices that run the same kernels: the architectures of a family (others are ``other``), whether
-hardly any training on it was published, and flops_per_byte: dense operations in 16 bits for each
-byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with matrix
-units and no published rate in the format is taken for that: RTX PRO 4500 Server, MI308X, Flex 170,
-Jetson Orin NX, GB10."""
+hardly any training on it was published, and flops_per_byte: dense operations in 16 bits while a
+byte of memory is read, the fewest of its devices. Devices with matrix units and no published rate
+are taken for that: RTX PRO 4500 Server, MI308X, Flex 170, Jetson Orin NX, GB10."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
 """Formats of weights: bits (of those that devices compute), other names, whether whole models are
@@ -66,19 +64,17 @@ COMPUTE_FORMAT = pl.coalesce(
 )
 """In which weights stored in ``precision`` are computed; null if in none."""
 
+_narrower = 16 / col.compute_format.replace_strict(WIDTH, default=None)
 PEAK = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
-    col.flops_per_byte
-    * (16 / col.compute_format.replace_strict(WIDTH, default=None))
-    * col.bytes_per_second,
-    constants.FLOPS_PER_BYTE * col.bytes_per_second,
+    col.bytes_per_second * pl.coalesce(col.flops_per_byte * _narrower, constants.FLOPS_PER_BYTE),
 )
 """Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
 
-LOAD = pl.when(col.users < constants.FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
+LOAD = first_of({"few": col.users < constants.FEW_USERS}, "full")
 """Whether so few users are served that memory bandwidth decides."""
 
 BUSY = pl.min_horizontal("copies", "users")
@@ -105,17 +101,14 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     # an SoC's memory is not that of a card
     is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
     link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
-    published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
-    in_16_bits = [published[n] * (bits / 16) for n, bits in WIDTH.items() if bits <= 16]
-    rates = {
-        f"rate_{name}": pl.coalesce(rate, *(in_16_bits if WIDTH[name] == 16 else []))
-        for name, rate in published.items()
-    }
+    rates = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
+    in_16_bits = [rates[name] * (bits / 16) for name, bits in WIDTH.items() if bits <= 16]
+    rates |= {name: pl.coalesce(rates[name], *in_16_bits) for name in ("bf16", "fp16")}
     return accelerators.with_columns(
         family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
         bytes_per_second=col.memory_bandwidth_gbs * 1e9,
         link_bytes_per_second=link,
-        **rates,
+        **{f"rate_{name}": rate for name, rate in rates.items()},
     ).join(FAMILIES.drop("architectures"), "family", "left", maintain_order="left")
 
 
@@ -244,8 +237,8 @@ def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
 def shapes(models: Iterable[str]) -> pl.DataFrame:
     """Return model_id and the columns SHAPE of models of the sheet."""
     rows = [{"model_id": name} | vars(model_shape(name)) for name in dict.fromkeys(models)]
-    numbers = [col(name).cast(pl.Float64) for name in SHAPE]
-    return pl.DataFrame(rows, infer_schema_length=None).select("model_id", *numbers)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.select("model_id", pl.col(SHAPE).cast(pl.Float64))
 
 
 @dataclass(frozen=True)
@@ -265,19 +258,16 @@ class SpeedModel:
 @cache
 def speed_model() -> SpeedModel:
     """Read the sheets that tools/calibration.py writes."""
-    sheet = packaged_sheet("speed_model")
+    sheet, measured = packaged_sheet("speed_model"), packaged_sheet("measured_speeds")
     fitted = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
-    factors = sheet.filter(kind="factor")
-    measured = packaged_sheet("measured_speeds")
+    factors, ranges = (sheet.filter(kind=kind) for kind in ("factor", "range"))
+    networks = measured.rename({"factor": "known_factor", "measurement": "label"})
+    described = shapes(measured["model_id"]).with_columns(basis=pl.lit("measured"))
     return SpeedModel(
         constants={name: fitted[name] for name in PARTS},
         factors=factors.select("load", family="name", factor="value"),
-        ranges=sheet.filter(kind="range")
-        .pivot("load", index="name", values="value")
-        .rename({"name": "range"}),
-        measured=measured.rename({"factor": "known_factor", "measurement": "label"})
-        .with_columns(basis=pl.lit("measured"))
-        .join(shapes(measured["model_id"]), "model_id", maintain_order="left"),
+        ranges=ranges.select("load", "value", range="name").pivot("load", values="value"),
+        measured=networks.join(described, "model_id", maintain_order="left"),
     )
 
 
@@ -290,24 +280,18 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """
     few = works.filter(col.users.is_null(), col.family != "cpu")
     works = pl.concat([works, few.with_columns(users=pl.lit(constants.FEW_USERS - 1.0))])
-    width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known_factor.is_null())
+    is_cpu, is_modeled = col.family == "cpu", col.known_factor.is_null()
+    key = ["accelerator_id", "load", *NETWORK]
     works = (
         works.with_columns(load=LOAD)
-        .join(
-            model.measured,
-            ["accelerator_id", "load", *NETWORK],
-            "left",
-            nulls_equal=True,
-            maintain_order="left_right",
-            suffix="_measured",
-        )
+        .join(model.measured, key, "left", nulls_equal=True, maintain_order="left_right")
         .unique(["number", "load"], keep="first", maintain_order=True)
         .join(model.factors, ["family", "load"], "left", maintain_order="left")
         .with_columns(
             factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
-            range=width.then(pl.lit("modeled")).otherwise(pl.lit("measured")),
-            basis=pl.coalesce("basis", "basis_measured", pl.lit("modeled")),
-            measurement=pl.coalesce("label", "label_measured"),
+            range=first_of({"cpu": is_cpu, "modeled": is_modeled}, "measured"),
+            basis=pl.coalesce("basis", "basis_right", pl.lit("modeled")),
+            measurement=pl.coalesce("label", "label_right"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
     )
@@ -325,17 +309,15 @@ def cpu_rates() -> pl.DataFrame:
     context = col.input_tokens + col.output_tokens / 2
     weights = language_model.parameters_read(pl.lit(1.0)) * BITS
     of_prompt = language_model.prompt_flops(col.input_tokens) / col.input_tokens
+    of_rate = pl.when(kind="prompt").then(of_prompt).otherwise("token_bytes")
     return (
         sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left")
         .with_columns(token_bytes=weights / 8 + language_model.kv_cache_bytes(context))
         .select(
             *("cpu_id", "token_bytes"),
-            measure="kind",
-            own_cloud="provider",
-            own_type="instance_type",
+            **{"measure": "kind", "own_cloud": "provider", "own_type": "instance_type"},
             size=col.vcpus.cast(pl.Float64),
-            rate=pl.when(kind="prompt").then(of_prompt).otherwise("token_bytes")
-            * col.tokens_per_second,
+            rate=of_rate * col.tokens_per_second,
             token_flops=language_model.token_flops(context),
             measured_parameters="active_parameters",
             label=pl.format("{}/{}/{}", "model_id", "software", "instance_type"),
@@ -377,10 +359,10 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     # the time of a token is that of reading and computing together: take computing out of it
     computing = (col.token_flops / col.peak) / (col.token_bytes / col.rate)
     read = col.rate / (1 - computing).clip(constants.LEAST_READING)
-    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
+    basis = first_of({"measured": ~col.is_other_type, "modeled": col.is_other_type})
     return machines.join(rates, "number", "left", maintain_order="left").with_columns(
         bytes_per_second=pl.coalesce("bytes_per_second", read),
-        basis=of_type.when("is_other_type").then(pl.lit("modeled")),
+        basis=basis,
     )
 
 
@@ -390,9 +372,9 @@ def at_size() -> pl.Expr:
     Between two sizes it is interpolated (both axes logarithmic); a smaller machine than all has its
     share of the smallest, a larger one no more than the largest.
     """
-    vcpus, is_below = col.vcpus.first(), col.size <= col.vcpus
-    below, rate_below = (col(name).filter(is_below).last() for name in ("size", "rate"))
-    above, rate_above = (col(name).filter(~is_below).first() for name in ("size", "rate"))
+    vcpus, is_below, both = col.vcpus.first(), col.size <= col.vcpus, (col.size, col.rate)
+    below, rate_below = (one.filter(is_below).last() for one in both)
+    above, rate_above = (one.filter(~is_below).first() for one in both)
     share = (vcpus / below).log() / (above / below).log()
     between = rate_below ** (1 - share) * rate_above**share
     return pl.coalesce(between, rate_below, rate_above * vcpus / above)
