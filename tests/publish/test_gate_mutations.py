@@ -16,6 +16,7 @@ from tests.publish.gate_cases import (
     Tables,
     drop,
     edit,
+    exchange,
     launch,
     scale,
     take,
@@ -79,6 +80,10 @@ def take_effective(to: pl.Expr, other: pl.Expr, *on: str) -> Change:
     return change
 
 
+def in_dollars(factor: str) -> Change:
+    return together(scale(factor), edit("prices", EVERY, currency="USD"))
+
+
 def machine(name: str) -> pl.Expr:
     return where(instance_type=name)
 
@@ -91,6 +96,8 @@ ON_DEMAND = where(purchase_option="on_demand")
 SPOT = where(purchase_option="spot")
 LINUX = where(os="linux")
 GIB = pl.col("memory_gib") * 1024
+DATE = pl.col("retirement_date")
+DAY = pl.when(DATE.dt.day() <= 12).then(DATE.dt.day())
 SAME_TERM = ("instance_type", "purchase_option", "term_months")
 
 MISTAKES = [
@@ -119,6 +126,13 @@ MISTAKES = [
         "gcp",
         scale("1.12", where(purchase_option="committed_use")),
         "common",
+    ),
+    ("a list in dollars at three times the rate", "ovh", in_dollars("3.5"), "lost"),
+    (
+        "day and month of retirement dates exchanged",
+        "azure",
+        types(DATE.dt.day() < 12, retirement_date=pl.date(DATE.dt.year(), DAY, DATE.dt.month())),
+        "facts",
     ),
     ("all on-demand null", "aws", nullify(ON_DEMAND), "lost"),
     ("all on-demand null, GCP", "gcp", nullify(ON_DEMAND), "lost"),
@@ -271,8 +285,8 @@ EVENTS = [
         "",
     ),
     ("nothing changed", "gcp", together(), ""),
-    ("P5 cut by 44 %", "aws", scale("0.56", machine("p5.*")), ""),
-    ("A2 cut by 15 %", "gcp", scale("0.85", machine("a2-*") & LINUX), ""),
+    ("P5 cut by 44 %", "aws", scale("0.56", machine("p5.*")), "jump"),
+    ("A2 cut by 15 %", "gcp", scale("0.85", machine("a2-*") & LINUX), "jump"),
     ("capacity blocks up 15 %", "aws", scale("1.15", where(purchase_option="capacity_block")), ""),
     ("one family retired", "aws", drop(machine("m3.*"), "prices", "availability"), ""),
     ("a region opened", "gcp", launch(region("us-east4"), ["prices"], region="us-south9"), ""),
@@ -307,10 +321,11 @@ EVENTS = [
         "a region's prices raised by 10 %",
         "gcp",
         scale("1.1", region("europe-west4") & ~SPOT),
-        "",
+        "jump",
     ),
     ("reservations withdrawn", "azure", drop(where(purchase_option="dev_test")), ""),
     ("memory of a type corrected", "aws", types(machine("m5.large"), memory_gib=16), "facts"),
+    ("a list in another currency", "ovh", in_dollars("1.16"), "currency"),
 ]
 
 
@@ -373,6 +388,18 @@ SEEN_BY_ONE_RULE = [
         for like in ("t4g.xlarge", "x8g.medium")  # burstable; of one vCPU
     ),
     ("a type lost, also where offers are not known", "aws", drop(machine("m6i.large")), "offered"),
+    (
+        "two sizes exchanged",
+        "aws",
+        exchange("instance_type", "c6i.large", "c6i.xlarge"),
+        "copied",
+    ),
+    (
+        "spot and low priority exchanged",
+        "azure",
+        exchange("purchase_option", "spot", "low_priority", machine("Standard_D*s_v5")),
+        "copied",
+    ),
 ]
 """Mistakes of which every price is published if one rule is left out."""
 

@@ -17,11 +17,12 @@ import polars as pl
 
 # -- a price and its own past ------------------------------------------------------------------
 
-# A larger move is released when it has been seen three times, a leap waits for a person. The
-# largest cut of a list price on record is AWS's of P5 in June 2025, to 0.56:
+# A larger move is released when it has been seen three times, a leap waits for a person. In a list
+# of SMALL_LIST fixed prices, FAR is enough: families move by up to a tenth on the hundred ordinary
+# days. The largest cut of a list price on record is AWS's of P5 in June 2025, to 0.56:
 # https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
-SHARED_CUT, SHARED_RISE, LEAP = 0.5, 1.25, 2
-LEVEL_MOVE = (0.6, 1.5)  # a price that moved by less is not judged by its level: P5's cut is 0.56
+SHARED_CUT, SHARED_RISE, LEAP, FAR = 0.5, 1.25, 2, 1.12
+LEVEL_MOVE = (0.55, 1.5)  # a price that moved by less is not judged by its level
 SPOT_RANGE = 3.0  # in a day: an estimate, no series of spot prices is recorded
 # logarithms (estimates): no move in floats; moves of one cause; a move that is not rounding
 SAME, COUPLED, MOVED = 1e-9, 0.001, 0.005
@@ -56,9 +57,6 @@ LEAST_SIBLINGS = 2  # fewer others are not a range
 
 # -- what moves together -----------------------------------------------------------------------
 
-# A price moves by less while the type stays in other regions. Families move by up to a tenth on the
-# hundred ordinary days.
-ALONE = 1.12
 NEAR = 0.1  # moves of a type in several regions differ by less: an estimate
 SIBLINGS_SHARE = 0.5  # a majority
 COPIES = 3  # prices that come to equal others: the cases copy 3 to 2,639
@@ -111,7 +109,7 @@ LASTING = (
 """Reasons that only a mistake of ours explains: such a row stays held until it changes or is
 accepted. docs/gates.md says what each means."""
 
-RELEASED = ("jump", "alone", "added", "closed", "retired", "fact")
+RELEASED = ("jump", "currency", "added", "closed", "retired", "fact")
 """Reasons for which a row that comes again unchanged is released."""
 
 RELATIVE = ("parts", "copied", "series", "device", "twin", "regions", "common", "mixed", "apart")

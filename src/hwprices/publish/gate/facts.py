@@ -239,9 +239,9 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     if is_date:  # a vendor may announce or postpone many
         seen = releases.new.seen or releases.now
         is_earlier = (new < old) & (old != date.max)
-        is_wrong = (new < seen.date() - compare.PAST) | (
-            many & (is_earlier.any() | (new == date.max))
-        )
+        is_swapped = new.dt.to_string("%Y-%d-%m") == old.dt.to_string("%Y-%m-%d")
+        is_past = new < seen.date() - compare.PAST
+        is_wrong = is_past | is_swapped | (many & (is_earlier.any() | (new == date.max)))
         reason = pl.when(is_wrong).then(facts).when(many).then(pl.lit("fact"))
     elif rule == SAME or (many and rule in (COMMON, MARKET)):
         reason = pl.when(~is_filled | many).then(facts)

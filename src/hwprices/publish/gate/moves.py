@@ -26,6 +26,8 @@ _MACHINE = ("region", "instance_type")
 _SIZE = MOVE.abs()
 KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")]
 """What is the same of a price in several regions."""
+APART = {"option": [*SYSTEM, *PURCHASE, *PLAN], "type": ["instance_type"], "region": ["region"]}
+"""What differs between two prices of which one may be copied from the other."""
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
@@ -37,13 +39,13 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the moves of prices with each other: frames with the columns of REFUSED."""
     changed = rows.filter("is_new", _SIZE > compare.SAME)
     moved = changed.filter(moving=False)
-    copied = list(_copied(changed, releases))
+    copied = [*_copied(changed, releases), *_exchanged(changed.filter("is_old"))]
     if moved.is_empty():
         return copied
     totals = releases.totals.filter(moving=False)
     return [
         *_regions(moved, changed.filter("moving"), totals),
-        _alone(moved, releases),
+        _jumps(moved, releases, is_small=_is_small(totals)),
         *_common(moved, totals),
         *_rounded(changed),
         *_creep(moved, releases),
@@ -51,8 +53,12 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     ]
 
 
-def _alone(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Find prices that moved while those of the type in most regions stayed.
+def _is_small(totals: pl.DataFrame) -> bool:
+    return int(totals["total"].sum()) < compare.SMALL_LIST
+
+
+def _jumps(moved: pl.DataFrame, releases: Releases, *, is_small: bool) -> pl.DataFrame:
+    """Find prices that moved far; of a small list, while those of the type elsewhere stayed.
 
     A vendor reprices a machine, or a purchase option everywhere. A move is more suspicious if most
     of the machine's prices also stayed.
@@ -70,17 +76,21 @@ def _alone(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     )
     near = (MOVE - pl.col("median")).abs() <= compare.NEAR
     is_shared = near & (count > compare.SIBLINGS_SHARE * total)
-    reason = pl.when("stays").then(pl.lit("apart")).otherwise(pl.lit("alone"))
+    is_apart = ~is_shared & (log(compare.FAR) < _SIZE)
+    most = _SIZE.max().over(*_MACHINE, *PURCHASE)  # a license that stays makes a move smaller
+    is_far = is_apart | (log(compare.FAR) < most) & (not is_small)
+    reason = pl.when(is_apart & pl.col("stays")).then(pl.lit("apart")).otherwise(pl.lit("jump"))
     text = pl.format("{}; {} of {} prices of all regions moved so", times(), count, total)
-    return refuse(moved, reason, ~is_shared & (log(compare.ALONE) < _SIZE), text)
+    return refuse(moved, reason, is_far, text)
 
 
 def _regions(
     moved: pl.DataFrame, market: pl.DataFrame, totals: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
-    """Find regions of which too much moved, but not by one factor, or with the spot market.
+    """Find regions of which too much moved.
 
-    A vendor reprices a region by one factor. The spot market follows only if a currency is wrong.
+    A vendor reprices a region by one factor, and seldom. The spot market follows only if a currency
+    is wrong.
     """
     common, text = _too_much(moved, totals, "region")
     by_one, median = common.filter("by_one"), pl.col("median")
@@ -92,7 +102,8 @@ def _regions(
     )
     wrong = is_among("region", spots["region"])
     yield refuse(common, "mixed", ~pl.col("by_one"), text)
-    yield refuse(by_one, "common", wrong, text)
+    reason = pl.when(wrong).then(pl.lit("common")).otherwise(pl.lit("jump"))
+    yield refuse(by_one, reason, True, text)
     yield refuse(
         spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")
     )
@@ -107,11 +118,12 @@ def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     moves = changed.select("price_id", others="move")
     region, family = ("region", "moving"), ("region", "moving", "family")
     fixed = every.filter(moving=False)
-    for name, moved, apart, groups in (
-        ("option", every, [*SYSTEM, *PURCHASE, *PLAN], (region, family)),
-        ("type", fixed, ["instance_type"], (region, family)),
-        ("region", every, ["region"], (region,)),
+    for name, moved, groups in (
+        ("option", every, (region, family)),
+        ("type", fixed, (region, family)),
+        ("region", every, (region,)),
     ):
+        apart = APART[name]
         if moved.is_empty():
             continue
         here = [column for column in ("region", *KIND) if column not in apart]
@@ -131,9 +143,26 @@ def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
         yield refuse(moved, "copied", is_copy & many, f"is what another {name} cost")
 
 
+def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Find prices that have each other's values now.
+
+    One pair is enough, except of market prices, which meet by chance: most in the region do so.
+    """
+    both = ("effective_hourly", "old_effective_hourly")
+    for name, apart in APART.items():
+        here = [column for column in ("region", *KIND) if column not in apart]
+        now, was = (compare.hashed([*here, *prices]) for prices in (both, both[::-1]))
+        pairs = changed.with_columns(
+            is_exchanged=now.is_in(changed.select(was).to_series().implode())
+        )
+        many = compare.most(pl.col("is_exchanged"), ("region", "moving"))
+        text = f"is what another {name} cost, and the reverse"
+        yield refuse(pairs, "copied", pl.col("is_exchanged") & (many | ~pl.col("moving")), text)
+
+
 def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find systems and options that move by one factor everywhere, unless the list is short."""
-    if totals["total"].sum() < compare.SMALL_LIST:
+    if _is_small(totals):
         return
     is_everywhere = totals["region"].n_unique() == 1
     for by in ("os", "purchase_option"):
@@ -289,7 +318,9 @@ def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     yield refuse(taken, "reworded", many, text)
     lost = gone.join(taken, on="price_id", how="anti")
     yield from _relabeled(lost, added)
-    yield from _lost(lost, taken, releases)
+    converted = list(_converted(lost, added))
+    yield from converted
+    yield from _lost(lost.join(pl.concat(converted), on="price_id", how="anti"), taken, releases)
     yield _added(added, releases)
 
 
@@ -305,6 +336,20 @@ def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame
         text = pl.format("{} is {} elsewhere", *labels)
         for name in ("price_id", "added_id"):
             yield refuse(pairs.with_columns(price_id=name), "unit", many, text)
+
+
+def _converted(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Refuse lost prices that came again in another currency, at about its rate."""
+    on = [name for name in PRICE_KEY if name not in ("provider", "currency")]
+    came = added.select(*on, came="price", to="currency", added_id="price_id")
+    pairs = gone.join(came, on=on, nulls_equal=True)
+    rates = {"USD": 1.0, **compare.RATES}
+    now, was = (pl.col(name).replace_strict(rates, default=None) for name in ("to", "currency"))
+    rate = pl.col("came") / pl.col("old_price") * was / now
+    text = pl.format("{} is {} now", "currency", "to")
+    for name in ("price_id", "added_id"):
+        rows = pairs.with_columns(price_id=name)
+        yield refuse(rows, "currency", rate.is_between(*compare.RATE_RANGE), text)
 
 
 def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
