@@ -19,10 +19,12 @@ from hwprices.cli import app
 from hwprices.publish import locks
 from hwprices.storage.store import Store
 from tests.helpers import azure_pages, processes, vendors
+from tests.helpers.flows_environment import refresh_here
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
+AZURE = ["--source=live", "--provider=azure"]
 REGIONS = [f"--region={region}" for region in vendors.AZURE_REGIONS]
 
 
@@ -52,17 +54,19 @@ class Refresh:
     environment: dict[str, str]
 
     def __call__(self, *arguments: str) -> Seen:
-        return self.finish(self.start(*arguments))
+        """Refresh in this process."""
+        done = refresh_here(self.environment, self.cwd, *AZURE, *arguments)
+        return self._seen(done.exit_code, done.output)
 
     @property
     def screen(self) -> Path:
         return self.cwd / "screen"
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "hwprices", "refresh", "--source=live", "--provider=azure"]
+        command = [sys.executable, "-m", "hwprices", "refresh", *AZURE, *arguments]
         with self.screen.open("wb") as output:
             return subprocess.Popen(
-                [*command, *arguments],
+                command,
                 cwd=self.cwd,
                 env=self.environment,
                 stdout=output,
@@ -70,11 +74,13 @@ class Refresh:
             )
 
     def finish(self, process: subprocess.Popen[bytes]) -> Seen:
-        process.wait(500)
+        return self._seen(process.wait(500), self.screen.read_text())
+
+    def _seen(self, code: int, screen: str) -> Seen:
         root = self.cwd / "root"
         shown = CliRunner().invoke(app, ["status", "--root", str(root)])
         entries = json.loads((root / "status.json").read_text())["providers"]
-        return Seen(process.returncode, self.screen.read_text(), entries, shown.exit_code)
+        return Seen(code, screen, entries, shown.exit_code)
 
 
 def refreshing(environment: dict[str, str], azure: StubServer, folder: Path) -> Refresh:
@@ -115,7 +121,7 @@ def azure(stub: Callable[[], StubServer]) -> StubServer:
 
 
 @pytest.fixture
-def refresh(server_alone: dict[str, str], azure: StubServer, tmp_path: Path) -> Refresh:
+def refresh(server_alone, azure: StubServer, own_signals: None, tmp_path: Path) -> Refresh:
     return refreshing(server_alone, azure, tmp_path)
 
 

@@ -22,15 +22,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import hwprices
 from hwprices import providers
+from hwprices.cli import app
 from hwprices.publish.release import publish
 from hwprices.storage.store import Store
 from tests.flows.conftest import CANARY, CREDENTIALS
 from tests.helpers import processes
 from tests.helpers.aws_pages import bulk_server
-from tests.helpers.flows_environment import clean_environment, migrated_home
+from tests.helpers.flows_environment import clean_environment, migrated_home, refresh_here
 from tests.helpers.landed import landed_pages
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
@@ -93,15 +95,6 @@ def run_deployment(server: Server, project: Path, root: Path) -> subprocess.Comp
     assert words[-2:] == ["root=data", "--watch"]
     chosen = ["--param", f"providers={json.dumps(PROVIDERS)}"]
     return server.prefect(*words[:-2], f"root={root}", *chosen, "--watch")
-
-
-def run_command(
-    server: Server, cwd: Path, *arguments: str, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    """Run ``hwprices admin refresh`` with a server that runs already."""
-    command = ("-m", "hwprices", "refresh", *arguments)
-    environment = {**server.environment, **variables}
-    return processes.python(*command, status=None, cwd=cwd, env=environment)
 
 
 def published_providers(root: Path) -> list[str]:
@@ -186,17 +179,19 @@ def test_the_last_log_gets_to_the_server_that_the_command_ends(script: Release) 
     assert "prefect.flow-run.heartbeat" not in events  # it takes half a second of each run
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_a_second_run_publishes_nothing_new(script: Release, prefect_server: Server) -> None:
     before = (script.root / "latest.json").read_bytes()
     again = ("--root", str(script.root), "--provider", SMALL)
-    done = run_command(prefect_server, script.root, *again)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = refresh_here(prefect_server.environment, script.root, *again)
+    assert done.exit_code == 0, done.output
     assert "Starting Prefect" not in done.stdout  # a server runs already
     assert "Nothing new" in done.stdout
     assert (script.root / "latest.json").read_bytes() == before
 
 
 @only_at_night("tests/collect and tests/publish try the same in parts")
+@pytest.mark.usefixtures("own_signals")
 def test_altered_pages_fail_their_provider_and_the_others_publish(
     tmp_path: Path, project: Path, prefect_server: Server
 ) -> None:
@@ -206,13 +201,10 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
     assert pages
     for page in pages:
         page.write_bytes(page.read_bytes()[:-3] + b"xxx")
-    done = run_command(
-        prefect_server,
-        tmp_path,
-        *("--root", str(root), "--provider", "azure", "--provider", SMALL),
-        HWPRICES_SAMPLE=str(sample),
-    )
-    assert done.returncode == 1
+    environment = {**prefect_server.environment, "HWPRICES_SAMPLE": str(sample)}
+    chosen = ("--provider", "azure", "--provider", SMALL)
+    done = refresh_here(environment, tmp_path, "--root", str(root), *chosen)
+    assert done.exit_code == 1
     [line] = done.stderr.strip().splitlines()
     assert "azure:" in line
     assert "checksum" in line
@@ -226,19 +218,20 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
     assert artifacts["release-notes"] == f"# Release {version}"
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) -> None:
     world = fleet(provider=SMALL)
     stage(Store(tmp_path), "20260801T040000.000000Z", world)
     publish(Store(tmp_path))
     arguments = ("--root", str(tmp_path), "--provider", SMALL)
-    done = run_command(prefect_server, tmp_path, *arguments)
-    assert done.returncode == 3, done.stdout + done.stderr
+    done = refresh_here(prefect_server.environment, tmp_path, *arguments)
+    assert done.exit_code == 3, done.output
     assert f"\nheld back: {SMALL} (sample_over_live: " in done.stdout
     assert "nothing new" not in done.stdout.lower()
     [remedy] = done.stderr.strip().splitlines()
     assert f"--accept {SMALL}:sample_over_live" in remedy
-    command = ("-m", "hwprices", "status", "--root", tmp_path)
-    after = processes.python(*command, status=1, cwd=tmp_path, env=clean_environment())
+    after = CliRunner().invoke(app, ["status", "--root", str(tmp_path)])
+    assert after.exit_code == 1
     assert "held back" in after.stdout
     assert newest_states(prefect_server)["refresh"] == ("FAILED", "HeldBack")
     assert newest_states(prefect_server)["publish"] == ("FAILED", "HeldBack")

@@ -16,7 +16,7 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
-from hwprices.specs import accelerator_names, sheets
+from hwprices.specs import sheets
 from hwprices.stage import Staged, inputs, stage
 from hwprices.storage.store import Store
 from tests.future.mutations import Future
@@ -72,7 +72,6 @@ class Stager:
             for name, function in {
                 "hwprices.specs.sheets.load": sheets.load,
                 "hwprices.providers.gcp.sheets.load": sheets.load,
-                "hwprices.specs.accelerator_names._rules": accelerator_names._rules,
                 "hwprices.stage.inputs.reading": inputs.reading,
             }.items()
         }

@@ -1,12 +1,17 @@
 """The environment of processes that run Prefect: none of the caller's settings or credentials."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 from tests.helpers.sample_release import made_once
 
@@ -38,3 +43,24 @@ def migrated_home(factory: pytest.TempPathFactory, home: Path) -> Path:
         subprocess.run(command, env=environment, cwd=made.parent, check=True)
 
     return shutil.copytree(made_once(factory, "prefect", migrate), home, dirs_exist_ok=True)
+
+
+def refresh_here(environment: Mapping[str, str], folder: Path, *arguments: str) -> Result:
+    """Run ``hwprices admin refresh`` in this process, for the server that ``environment`` names.
+
+    A process of its own imports Prefect first: 5 s of CPU. Use the fixture ``own_signals``. The
+    console shows no logs of Prefect: the command turns them off before it imports Prefect.
+    """
+    from prefect.logging.handlers import PrefectConsoleHandler
+    from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+
+    from hwprices.cli import app
+
+    names = (PREFECT_API_URL, PREFECT_HOME)
+    with (
+        mock.patch.dict(os.environ, environment, clear=True),
+        contextlib.chdir(folder),
+        temporary_settings({name: environment[name.name] for name in names}),
+        mock.patch.object(PrefectConsoleHandler, "emit"),
+    ):
+        return CliRunner().invoke(app, ["refresh", *arguments])

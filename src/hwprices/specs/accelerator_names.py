@@ -6,14 +6,15 @@ The rules are data: data/specs/accelerator_names/<provider>.csv.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.schemas.sheets import AcceleratorNames
-from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
+from hwprices.specs.sheets import FIRST_LINE, parse_csv, parse_sheet, read_bytes
 
+DEVICES = "accelerators.csv"
 ANY_TYPE = "(?s:.*)"  # Pattern of a rule that names no machine type
 
 GROUP_REFERENCE = re.compile(r"\\[1-9]|\(\?(P|\()")
@@ -57,10 +58,15 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
     """Build the function that finds a provider's accelerators, from its sheet of names.
 
     A rule with both a name and a pattern overrides a rule with one of them. Patterns must match the
-    complete machine type. Build the matcher once: it reads two files.
+    complete machine type. The two files are parsed again only when their bytes change.
     """
     file = f"accelerator_names/{provider}.csv"
-    rules = _rules(file, directory)
+    return _matcher(file, read_bytes(file, directory), read_bytes(DEVICES, directory))
+
+
+@lru_cache(maxsize=64)
+def _matcher(file: str, content: bytes, devices: bytes) -> Matcher:
+    rules = _rules(file, content, devices)
 
     @cache
     def rules_for(vendor_name: str | None) -> list[_Rule]:
@@ -92,9 +98,9 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
     return match
 
 
-def _rules(file: str, directory: Path | None) -> list[_Rule]:
-    frame = parse_sheet(file, read_csv(file, directory), AcceleratorNames)
-    device_ids = frozenset(read_csv("accelerators.csv", directory)["accelerator_id"])
+def _rules(file: str, content: bytes, devices: bytes) -> list[_Rule]:
+    frame = parse_sheet(file, parse_csv(file, content), AcceleratorNames)
+    device_ids = frozenset(parse_csv(DEVICES, devices)["accelerator_id"])
     return [
         _rule(f"{file} line {line}", line, row, device_ids)
         for line, row in enumerate(frame.iter_rows(named=True), FIRST_LINE)

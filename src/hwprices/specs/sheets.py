@@ -52,7 +52,7 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
         names = ", ".join([*SHEETS, *CHECK_SHEETS, *RULE_SHEETS])
         raise HwpricesError(f"sheet {table!r} does not exist", f"Choose one of {names}.")
     file = f"{table}.csv"
-    return _checked(file, _read(file, directory), model).clone()
+    return _checked(file, read_bytes(file, directory), model).clone()
 
 
 @lru_cache(maxsize=128)
@@ -60,24 +60,26 @@ def _checked(file: str, content: bytes, model: "type[Table]") -> pl.DataFrame:
     """Parse and check the bytes of a sheet, and sort its rows by key."""
     from hwprices.schemas.columns import key
 
-    frame = parse_sheet(file, _parse_csv(file, content), model)
+    frame = parse_sheet(file, parse_csv(file, content), model)
     _check(file, frame, model)
     return frame.sort(key(model), maintain_order=True)
 
 
 def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
     """Read a sheet with every column as text."""
-    return _parse_csv(file, _read(file, directory))
+    return parse_csv(file, read_bytes(file, directory))
 
 
-def _read(file: str, directory: Path | None) -> bytes:
+def read_bytes(file: str, directory: Path | None) -> bytes:
+    """Read the file of a sheet."""
     source = (directory or sheet_directory()) / file
     if not source.is_file():
         raise HwpricesError(f"the sheet {file} is missing", "Restore it from the repository.")
     return source.read_bytes()
 
 
-def _parse_csv(file: str, content: bytes) -> pl.DataFrame:
+def parse_csv(file: str, content: bytes) -> pl.DataFrame:
+    """Parse a sheet with every column as text."""
     try:
         return pl.read_csv(content, infer_schema=False)
     except pl.exceptions.PolarsError as error:
