@@ -241,8 +241,9 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
         is_earlier = (new < old) & (old != date.max)
         is_swapped = new.dt.to_string("%Y-%d-%m") == old.dt.to_string("%Y-%m-%d")
         is_past = new < seen.date() - compare.PAST
-        is_wrong = is_past | is_swapped | (many & (is_earlier.any() | (new == date.max)))
-        reason = pl.when(is_wrong).then(facts).when(many).then(pl.lit("fact"))
+        are_swapped = is_swapped & (is_swapped.sum() >= compare.FACTS_LEAST)
+        is_wrong = is_past | are_swapped | (many & (is_earlier.any() | (new == date.max)))
+        reason = pl.when(is_wrong).then(facts).when(many | is_swapped).then(pl.lit("fact"))
     elif rule == SAME or (many and rule in (COMMON, MARKET)):
         reason = pl.when(~is_filled | many).then(facts)
     elif isinstance(rule, Tolerance):

@@ -61,7 +61,10 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.Da
     names = {"was_since": "since", "was_seen": "last_seen", "was": "times_seen"}
     past = before.select(*CELL, "new_value", **names)
     joined = found.join(past, on=CELL, how="left", suffix="_before", maintain_order="left")
-    same = pl.col("was").is_not_null() & pl.col("new_value").eq_missing(pl.col("new_value_before"))
+    values = pl.col("new_value"), pl.col("new_value_before")
+    now, then = (value.str.split(" ").list.last() for value in values)
+    is_label = (pl.col("reason") == "currency") & now.eq_missing(then)  # rates change daily
+    same = pl.col("was").is_not_null() & (values[0].eq_missing(values[1]) | is_label)
     newer = pl.col("seen") > pl.col("was_seen")
     rows = joined.with_columns(
         provider=pl.lit(provider),
@@ -100,13 +103,18 @@ def is_accepted(names: Collection[str]) -> pl.Expr:
 
 
 def is_released() -> pl.Expr:
-    """Return whether a row came again unchanged often and long enough."""
+    """Return whether a row came again unchanged often and long enough.
+
+    The prices of a machine change their currency together, so that none is lost.
+    """
     age = pl.col("last_seen") - pl.col("since")
-    return (
+    is_due = (
         pl.col("reason").is_in(compare.RELEASED)
         & (pl.col("times_seen") >= compare.RELEASED_AFTER)
         & (age >= timedelta(hours=compare.RELEASED_HOURS))
     )
+    is_together = is_due.all().over("table", "region", "instance_type")
+    return is_due & ((pl.col("reason") != "currency") | is_together)
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,9 @@ PUBLISHED = (
     # against the least of the region: 99.4 % (97.8 %) of 8,548 are above, a tenth is below
     Spread("series", _PER_VCPU, _HERE, "family", (0.7, inf), _NEW_TYPE & ~_IS_BURSTABLE),
     Spread("series", _PER_GIB, _HERE, "family", (0.7, inf), _NEW_TYPE),
-    # 99.0 % of 405 are inside
-    Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", (0.65, 1.7),
-           _NEW_TYPE, least=1),
+    # 99.0 % of 405 are inside; a cut may lead below the others
+    *(Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", band, applies,
+             least=1) for band, applies in (((0.0, 1.7), _OLD), ((0.65, 1.7), _NEW_TYPE))),
 )  # fmt: skip
 """What a plain price is compared with among those published."""
 

@@ -103,7 +103,7 @@ def _regions(
     wrong = is_among("region", spots["region"])
     yield refuse(common, "mixed", ~pl.col("by_one"), text)
     reason = pl.when(wrong).then(pl.lit("common")).otherwise(pl.lit("jump"))
-    yield refuse(by_one, reason, True, text)
+    yield refuse(by_one, reason, wrong | (median.abs() > log(compare.REGION_MOVE)), text)
     yield refuse(
         spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")
     )
@@ -349,7 +349,8 @@ def _converted(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame
     text = pl.format("{} is {} now", "currency", "to")
     for name in ("price_id", "added_id"):
         rows = pairs.with_columns(price_id=name)
-        yield refuse(rows, "currency", rate.is_between(*compare.RATE_RANGE), text)
+        is_rate = rate.is_between(*compare.CONVERTED) & (pl.col("came") != pl.col("old_price"))
+        yield refuse(rows, "currency", is_rate, text)
 
 
 def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
