@@ -743,6 +743,12 @@ def test_phrases_that_people_write_are_understood(data: Dataset, text: str, same
     assert data.find(text).equals(expected)
 
 
+def test_a_form_is_of_the_device_before_it() -> None:
+    found = hwprices.open("sample").find("h100 sxm vs a100 pcie")
+    devices = {"nvidia-h100-sxm5-80gb", "nvidia-a100-pcie-40gb", "nvidia-a100-pcie-80gb"}
+    assert {"nvidia-h100-sxm5-80gb"} < set(found["accelerator_id"]) <= devices
+
+
 def test_a_direction_is_none_of_one_cloud_only() -> None:
     """Akamai has a region named us-east: it hid AWS's us-east-1."""
     found = hwprices.open("sample").find(provider="aws", region="us-east")

@@ -154,9 +154,15 @@ export class Reader {
     let before = "";
     let words = rest.split(this.patterns.separator).filter(Boolean);
     const isFeature = (word: string) => this.grammar.features.includes(word.toLowerCase());
-    if (!words.some((word) => this.grammar.without.includes(word.toLowerCase()))) words.sort((one, other) => Number(isFeature(one)) - Number(isFeature(other)));
+    let features: string[] = []; // of the first accelerator that follows: "nvlink h100"
     const aboutCpus = words.some((word) => this.patterns.about_cpus.test(word));
-    while (words.length > 0) {
+    while (words.length + features.length > 0) {
+      const hasAccelerator = this.merged(meanings).accelerators.size > 0;
+      if (words.length > 0 && !hasAccelerator && isFeature(words[0]!)) {
+        features.push(words.shift()!);
+        continue;
+      }
+      if (hasAccelerator || words.length === 0) [words, features] = [[...features, ...words], []];
       if (words.length > 1 && this.grammar.without.includes(words[0]!.toLowerCase()) && !this.patterns.payment.test(words.slice(0, 2).join(" "))) {
         unknown ??= { word: words.slice(0, 2).join(" "), near: [] }; // never what it leaves out
         words = words.slice(2);
@@ -330,6 +336,7 @@ export class Reader {
     const fewer = this.idsOf(text, isForm).filter((id) => this.chosen.has(id));
     if (text === this.grammar.bridge) fewer.push(...this.bridged(this.chosen));
     if (fewer.length === 0) return null;
+    if (this.skipped.has(text) && ![...this.chosen].every((id) => id.startsWith(fewer[0]!.split(`-${text}`)[0]!))) return null; // "rtx pro 6000 server"
     const devices = new Set(fewer.map((id) => this.withoutForm(id)));
     const others = this.grammar.forms.includes(text) ? [...this.chosen].filter((id) => !devices.has(this.withoutForm(id))) : [];
     return { kind: "accelerator", words: text, asks: { accelerators: new Set([...fewer, ...others]) }, narrows: true };

@@ -185,6 +185,12 @@ def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rate
     none: frozenset[Any] = frozenset()
     others = replace(search, accelerators=none, unknown_accelerators=none, usd_per={})
     names_devices = not names.accelerators_of(search.unknown_accelerators) and others == USUAL
+    beside = search.unknown_accelerators
+    if names.accelerators_of(beside) or beside - names.with_accelerators(beside):
+        raise HwpricesError(
+            f"{question!r} names machine types and accelerators",
+            "Compare machine types, or accelerators; find answers questions about both.",
+        )
     if search.accelerators and names_devices and not equals:
         return _compared_devices(dataset, question, sorted(search.accelerators))
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
@@ -241,8 +247,8 @@ def _compared_line(figure: Figure) -> str:
 def _compared_devices(dataset: Dataset, question: str, ids: Sequence[str]) -> Answer:
     options = SOLD if len(ids) <= MAX_WITH_SPOT else SOLD[:1]
     results = []
-    for accelerator_id in ids[:SHOWN]:
-        row = dataset.device(accelerator_id).row(0, named=True)
+    rows = [dataset.device(accelerator_id).row(0, named=True) for accelerator_id in ids[:SHOWN]]
+    for row in rows:
         offers = [offer for offer in reversed(_sold(row)) if not offer["private_host"]]
         cheapest = {o["purchase_option"]: o for o in offers if o["purchase_option"] in options}
         prices = _with_machine_prices(dataset, [*cheapest.values()])
@@ -255,6 +261,7 @@ def _compared_devices(dataset: Dataset, question: str, ids: Sequence[str]) -> An
         results,
         _compared_device_line,
         providers={price["provider"] for figure in results for price in figure["prices"]},
+        notes=_not_converted(rows),
         total=len(ids),
     )
 
@@ -457,10 +464,6 @@ def device(dataset: Dataset, name: str) -> Answer:
     """Describe an accelerator, a CPU or a machine to buy."""
     row = dataset.device(name).row(0, named=True)
     rows = _sold(row)
-    currencies = {cloud["currency"] for cloud in row["where_sold"] or [] if cloud["currency"]}
-    others = sorted(currencies - {"USD"})
-
-    notes = [f"Prices in {', '.join(others)} are not converted: ask find for them."] * bool(others)
     unit = "vCPU" if row["type"] == "cpu" else "device"
     return answer(
         dataset,
@@ -473,10 +476,16 @@ def device(dataset: Dataset, name: str) -> Answer:
             ", seen {seen}",
         ),
         providers=[offer["provider"] for offer in rows[:SHOWN]],
-        notes=[*notes, *row["missing"][:3]],
+        notes=[*_not_converted([row]), *row["missing"][:3]],
         about={"device": _described(row)},
         total=len(rows),
     )
+
+
+def _not_converted(devices: Sequence[Mapping[str, Any]]) -> list[str]:
+    clouds = [cloud for row in devices for cloud in row["where_sold"] or []]
+    others = sorted({cloud["currency"] for cloud in clouds if cloud["currency"]} - {"USD"})
+    return [f"Prices in {', '.join(others)} are not converted: ask find for them."] * bool(others)
 
 
 def _sold(row: Mapping[str, Any]) -> list[dict[str, Any]]:

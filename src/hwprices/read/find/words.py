@@ -176,7 +176,7 @@ _UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
-    r"[()]": " ",
+    r"\(\s*(\d+\s*[x×]|[x×]\s*\d+|\d+\s*gi?b|sxm\d?|pcie|nvl)\s*\)": r" \1 ",
     r"\bpci[ -]?e(?:xpress)?\b": "pcie",
     r"(?<=\b[hlbtv])[ -](?=\d{1,3}s?\b)|(?<=\ba)-(?=\d{1,3}s?\b)": "",
     r"\b(l40|v100)[ -]s\b": r"\1s",
@@ -338,19 +338,20 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     Raises:
         HwpricesError: a word means nothing, or two kinds of things.
     """
-    search = EMPTY
-    for limit in _LIMIT.finditer(text):
-        period, part = re.search(_PERIOD, limit[2]), re.search(_EACH, limit[2])
-        hourly = Decimal(limit[1].replace(",", "")) / _HOURS[period[1].lower() if period else "h"]
-        hourly = hourly.quantize(LAST_PLACE, ROUND_FLOOR)
-        name = "max_price_per_accelerator" if part else "max_price"
-        search = _merge(search, Meaning("price", {name: hourly}))
-    text = _LIMIT.sub(" ", text)
-    words = _words_of(text)
+    search = _limits_of(text)
+    words = _words_of(_LIMIT.sub(" ", text))
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
-    left_out, makers = EMPTY, EMPTY
+    left_out, makers, is_by_feature = EMPTY, EMPTY, False
     is_left_out, kind, phrase = False, "", ""
-    while words:
+    features: list[str] = []  # of the first accelerator that follows: "nvlink h100"
+    while words or features:
+        has_accelerator = bool(search.accelerators or search.unknown_accelerators)
+        if words and not has_accelerator and words[0].lower() in FEATURES:
+            features.append(words.pop(0))
+            continue
+        if features and (has_accelerator or not words):
+            is_by_feature = is_by_feature or not has_accelerator
+            words, features = [*features, *words], []
         is_added = phrase.lower() in ("and", "or")
         goes_on = is_left_out and words[0].lower() in ("and", "or")
         is_payment = _PAYMENT.fullmatch(" ".join(words[:2]).lower())  # no upfront
@@ -379,9 +380,22 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         named = search.cpu_machines
         search = replace(search, cpu_machines=cpus if named is None else cpus & named)
     search = _subtract(search, left_out, names)
+    if is_by_feature:
+        return _of_kinds(search, names)
     if search.machines is not None and search.accelerators:
         search = _with_machines(search, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
+
+
+def _limits_of(text: str) -> Search:
+    search = EMPTY
+    for limit in _LIMIT.finditer(text):
+        period, part = re.search(_PERIOD, limit[2]), re.search(_EACH, limit[2])
+        hourly = Decimal(limit[1].replace(",", "")) / _HOURS[period[1].lower() if period else "h"]
+        hourly = hourly.quantize(LAST_PLACE, ROUND_FLOOR)
+        name = "max_price_per_accelerator" if part else "max_price"
+        search = _merge(search, Meaning("price", {name: hourly}))
+    return search
 
 
 def _words_of(text: str) -> list[str]:
@@ -390,8 +404,6 @@ def _words_of(text: str) -> list[str]:
     text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
     stripped = (word.strip(_ENDS) for word in SEPARATOR.split(_AND_WITHOUT.sub("", text)))
     words = [word for word in stripped if word]
-    if not any(word.lower() in WITHOUT for word in words):
-        words.sort(key=lambda word: word.lower() in FEATURES)
     if "NO" in words[:-1] and not re.search(r"\bNO[ _-]?upfront", text, re.IGNORECASE):
         raise HwpricesError("'NO' may be Norway or 'no'", "Write norway or no.")
     return words
@@ -479,6 +491,20 @@ def _with_kinds(search: Search, names: ReleaseWords) -> Search:
     return replace(search, accelerator_kinds=others - kinds - {ANY_ACCELERATOR})
 
 
+def _of_kinds(search: Search, names: ReleaseWords) -> Search:
+    """Leave out accelerators of other kinds: those of "fp8 tpu" are TPUs."""
+    kinds = search.accelerator_kinds - {ANY_ACCELERATOR}
+    none: frozenset[tuple[str, str]] = frozenset()
+    kinds_of = {key: names.kinds_of(frozenset({key}), none) for key in search.accelerators}
+    ids = {key for key, of_key in kinds_of.items() if not kinds or of_key & kinds}
+    if not ids:
+        raise HwpricesError(
+            f"no {' or '.join(sorted(kinds))} of this release is known to have that",
+            "Leave out the format or the kind.",
+        )
+    return replace(search, accelerators=frozenset(ids), accelerator_kinds=frozenset())
+
+
 def _with_machines(search: Search, names: ReleaseWords) -> Search:
     """Find the machines too if none has a requested accelerator: "g6.xlarge vs h100"."""
     machines = search.machines or frozenset()
@@ -532,7 +558,7 @@ def _first_meaning(
     for count in range(min(MAX_WORDS, len(words)), 0, -1):
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
-            return 1, _narrowed(phrase.lower(), names, search)  # "rtx pro 6000 server"
+            return 1, _edition(phrase.lower(), names, search)
         ahead = [word.lower() for word in words[: count + 1]]
         if 1 < count < len(words) and _amount(" ".join(ahead[-2:]), search):
             continue  # in "h100 1 year", "h100 1" is not the family H100-1
@@ -609,6 +635,14 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
         ids |= {key for key in named if without_form(key) not in devices}
     change = {"accelerators": ids, "unknown_accelerators": unknown}
     return Meaning(NARROWED, change) if ids or unknown else None
+
+
+def _edition(word: str, names: ReleaseWords, search: Search) -> Meaning | None:
+    """Understand a skipped word that is part of a device's name: "rtx pro 6000 server"."""
+    if not (meaning := _narrowed(word, names, search)):
+        return None
+    device = min(_merge(EMPTY, meaning).accelerators, default="").partition(f"-{word}")[0]
+    return meaning if all(key.startswith(device) for key in search.accelerators) else None
 
 
 def _with_bridge(ids: Collection[str], names: ReleaseWords) -> frozenset[tuple[str, str]]:
