@@ -13,7 +13,7 @@ from tests.helpers import manifests, releases
 from tests.helpers.releases import machine, price, prices, rows, tables
 
 import hwprices
-from hwprices.publish import choose, release
+from hwprices.publish import choose, gate, release
 from hwprices.rows import parquet
 from hwprices.stage import Staged, make_current
 from hwprices.storage import layout
@@ -236,3 +236,23 @@ def test_the_parts_of_a_held_price_are_those_of_the_price_published(store):
     parts = data.scan("price_components").filter(component="ram").collect()
     assert set(parts["unit_price"]) == {Decimal("0.01")}
     assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+
+
+def in_currency(currency: str, rate: float, number: int) -> gate.Candidate:
+    """A list of twenty prices, collected on a day."""
+    amounts = {f"t{size}": str(round(size * rate, 4)) for size in range(1, 21)}
+    rows = [price("ovh", "gra", name, usd, currency=currency) for name, usd in amounts.items()]
+    dated = releases.seen_at(START + timedelta(days=number), tables(rows))
+    return gate.Candidate("ovh", "live", {name: rows.lazy() for name, rows in dated.items()})
+
+
+def test_a_list_whose_rate_moves_daily_changes_its_currency_as_a_whole() -> None:
+    shown, waiting, currencies = in_currency("EUR", 1, 0), None, []
+    for number in range(1, 5):
+        new, now = in_currency("USD", 1.16 + 0.003 * number, number), START + timedelta(days=number)
+        judged = gate.judge(new, shown, held_before=waiting, now=now)
+        waiting = judged.held
+        made = {name: judged.published(name).lazy() for name in new.tables}
+        shown = gate.Candidate("ovh", "live", made)
+        currencies.append(judged.published("prices")["currency"].to_list())
+    assert currencies == [["EUR"] * 20, ["EUR"] * 20, ["USD"] * 20, ["USD"] * 20]
