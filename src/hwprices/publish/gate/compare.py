@@ -17,11 +17,10 @@ import polars as pl
 
 # -- a price and its own past ------------------------------------------------------------------
 
-# A larger move is released when it has been seen three times, a leap waits for a person. In a list
-# of SMALL_LIST fixed prices, FAR is enough: families move by up to a tenth on the hundred ordinary
-# days. The largest cut of a list price on record is AWS's of P5 in June 2025, to 0.56:
+# A larger move is released when it has been seen three times, a leap waits for a person. The
+# largest cut of a list price on record is AWS's of P5 in June 2025, to 0.56:
 # https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
-SHARED_CUT, SHARED_RISE, LEAP, FAR = 0.5, 1.25, 2, 1.12
+SHARED_CUT, SHARED_RISE, LEAP = 0.5, 1.25, 2
 LEVEL_MOVE = (0.6, 1.5)  # a price that moved by less is not judged by its level: P5's cut is 0.56
 SPOT_RANGE = 3.0  # in a day: an estimate, no series of spot prices is recorded
 # logarithms (estimates): no move in floats; moves of one cause; a move that is not rounding
@@ -49,7 +48,7 @@ RATES = {"EUR": 0.887, "GBP": 0.759, "CHF": 0.831, "CAD": 1.40, "AUD": 1.55, "JP
          "CNY": 7.19, "INR": 87.2, "KRW": 1422.0, "BRL": 5.59, "SEK": 9.82, "NOK": 10.4,
          "DKK": 6.62, "NZD": 1.72}  # fmt: skip
 RATE_RANGE = (0.7, 1.5)  # of RATES: vendors fix theirs for months, some add taxes (an estimate)
-CONVERTED = (0.92, 1.12)  # a list in another currency: an amount in EUR labeled USD is at 0.887
+CONVERTED = (0.92, 1.12)  # of RATES, of a list in another currency: EUR was at 0.96 to 1.09 in 2025
 # a composed price to the sum of its parts (ten decimals are kept); a part's rate to what others pay
 # for the SKU (an estimate of how vendors round)
 PARTS_TOLERANCE, RATE_TOLERANCE = 1e-5, 0.001
@@ -58,6 +57,9 @@ LEAST_SIBLINGS = 2  # fewer others are not a range
 
 # -- what moves together -----------------------------------------------------------------------
 
+# A price moves by less while the type stays in other regions. Families move by up to a tenth on the
+# hundred ordinary days.
+FAR = 1.12
 REGION_MOVE = 1.05  # a region that follows an exchange rate moves by less in a day: an estimate
 NEAR = 0.1  # moves of a type in several regions differ by less: an estimate
 SIBLINGS_SHARE = 0.5  # a majority

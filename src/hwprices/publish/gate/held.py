@@ -61,10 +61,11 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.Da
     names = {"was_since": "since", "was_seen": "last_seen", "was": "times_seen"}
     past = before.select(*CELL, "new_value", **names)
     joined = found.join(past, on=CELL, how="left", suffix="_before", maintain_order="left")
-    values = pl.col("new_value"), pl.col("new_value_before")
-    now, then = (value.str.split(" ").list.last() for value in values)
-    is_label = (pl.col("reason") == "currency") & now.eq_missing(then)  # rates change daily
-    same = pl.col("was").is_not_null() & (values[0].eq_missing(values[1]) | is_label)
+    value, before_value = pl.col("new_value"), pl.col("new_value_before")
+    label, before_label = (text.str.split(" ").list.last() for text in (value, before_value))
+    # a list in another currency follows its rate, which changes daily
+    is_converted = (pl.col("reason") == "currency") & label.eq_missing(before_label)
+    same = pl.col("was").is_not_null() & (value.eq_missing(before_value) | is_converted)
     newer = pl.col("seen") > pl.col("was_seen")
     rows = joined.with_columns(
         provider=pl.lit(provider),

@@ -45,7 +45,7 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     totals = releases.totals.filter(moving=False)
     return [
         *_regions(moved, changed.filter("moving"), totals),
-        _jumps(moved, releases, is_small=_is_small(totals)),
+        _jumps(moved, releases),
         *_common(moved, totals),
         *_rounded(changed),
         *_creep(moved, releases),
@@ -53,12 +53,8 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     ]
 
 
-def _is_small(totals: pl.DataFrame) -> bool:
-    return int(totals["total"].sum()) < compare.SMALL_LIST
-
-
-def _jumps(moved: pl.DataFrame, releases: Releases, *, is_small: bool) -> pl.DataFrame:
-    """Find prices that moved far; of a small list, while those of the type elsewhere stayed.
+def _jumps(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Find prices that moved far while those of the type in most regions stayed.
 
     A vendor reprices a machine, or a purchase option everywhere. A move is more suspicious if most
     of the machine's prices also stayed.
@@ -76,21 +72,18 @@ def _jumps(moved: pl.DataFrame, releases: Releases, *, is_small: bool) -> pl.Dat
     )
     near = (MOVE - pl.col("median")).abs() <= compare.NEAR
     is_shared = near & (count > compare.SIBLINGS_SHARE * total)
-    is_apart = ~is_shared & (log(compare.FAR) < _SIZE)
-    most = _SIZE.max().over(*_MACHINE, *PURCHASE)  # a license that stays makes a move smaller
-    is_far = is_apart | (log(compare.FAR) < most) & (not is_small)
-    reason = pl.when(is_apart & pl.col("stays")).then(pl.lit("apart")).otherwise(pl.lit("jump"))
+    reason = pl.when("stays").then(pl.lit("apart")).otherwise(pl.lit("jump"))
     text = pl.format("{}; {} of {} prices of all regions moved so", times(), count, total)
-    return refuse(moved, reason, is_far, text)
+    return refuse(moved, reason, ~is_shared & (log(compare.FAR) < _SIZE), text)
 
 
 def _regions(
     moved: pl.DataFrame, market: pl.DataFrame, totals: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
-    """Find regions of which too much moved.
+    """Find regions of which much moved: by several factors, with the spot market, or far.
 
-    A vendor reprices a region by one factor, and seldom. The spot market follows only if a currency
-    is wrong.
+    A vendor seldom reprices a region, and then by one factor. The spot market follows only if a
+    currency is wrong.
     """
     common, text = _too_much(moved, totals, "region")
     by_one, median = common.filter("by_one"), pl.col("median")
@@ -148,13 +141,12 @@ def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
     One pair is enough, except of market prices, which meet by chance: most in the region do so.
     """
-    both = ("effective_hourly", "old_effective_hourly")
+    prices = ("effective_hourly", "old_effective_hourly")
     for name, apart in APART.items():
         here = [column for column in ("region", *KIND) if column not in apart]
-        now, was = (compare.hashed([*here, *prices]) for prices in (both, both[::-1]))
-        pairs = changed.with_columns(
-            is_exchanged=now.is_in(changed.select(was).to_series().implode())
-        )
+        move, reverse = (compare.hashed([*here, *pair]) for pair in (prices, prices[::-1]))
+        reverses = changed.select(reverse).to_series().implode()
+        pairs = changed.with_columns(is_exchanged=move.is_in(reverses))
         many = compare.most(pl.col("is_exchanged"), ("region", "moving"))
         text = f"is what another {name} cost, and the reverse"
         yield refuse(pairs, "copied", pl.col("is_exchanged") & (many | ~pl.col("moving")), text)
@@ -162,7 +154,7 @@ def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find systems and options that move by one factor everywhere, unless the list is short."""
-    if _is_small(totals):
+    if totals["total"].sum() < compare.SMALL_LIST:
         return
     is_everywhere = totals["region"].n_unique() == 1
     for by in ("os", "purchase_option"):

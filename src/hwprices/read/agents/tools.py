@@ -182,16 +182,15 @@ def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rate
     """Compare machine types, or accelerators."""
     names = ReleaseWords.of(dataset)
     search = request.request(names, question, usd_per=usd_per)
-    none: frozenset[Any] = frozenset()
-    others = replace(search, accelerators=none, unknown_accelerators=none, usd_per={})
-    names_devices = not names.accelerators_of(search.unknown_accelerators) and others == USUAL
-    beside = search.unknown_accelerators
+    beside = search.unknown_accelerators  # or machines that are named beside accelerators
     if names.accelerators_of(beside) or beside - names.with_accelerators(beside):
         raise HwpricesError(
             f"{question!r} names machine types and accelerators",
             "Compare machine types, or accelerators; find answers questions about both.",
         )
-    if search.accelerators and names_devices and not equals:
+    none: frozenset[Any] = frozenset()
+    others = replace(search, accelerators=none, unknown_accelerators=none, usd_per={})
+    if search.accelerators and others == USUAL and not equals:
         return _compared_devices(dataset, question, sorted(search.accelerators))
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
     text = question.lower()

@@ -426,6 +426,11 @@ class ReleaseWords:
         rows = self._accelerators_of_types.filter(named | pairs("instance_type", machines))
         return set(rows["accelerator_kind"])
 
+    def of_kinds(self, kinds: Collection[str]) -> frozenset[str]:
+        """Return the ids of the accelerators of these kinds."""
+        rows = self._accelerators_of_types.filter(pl.col("accelerator_kind").is_in([*kinds]))
+        return frozenset(rows["accelerator_id"].drop_nulls())
+
     @cached_property
     def countries(self) -> set[str]:
         """Codes of the countries that have a region."""

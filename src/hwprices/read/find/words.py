@@ -150,10 +150,8 @@ EVERY = {
 
 SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
 
-NUMBERS = {
-    **{"one": "1", "single": "1", "two": "2", "dual": "2", "three": "3", "four": "4", "quad": "4"},
-    **{"five": "5", "six": "6", "eight": "8", "sixteen": "16"},
-}
+NUMBERS = {"one": "1", "single": "1", "two": "2", "dual": "2", "three": "3", "four": "4",
+           "quad": "4", "five": "5", "six": "6", "eight": "8", "sixteen": "16"}  # fmt: skip
 
 # a number of four digits before other words is a model: 4090, 6000; x86 is an instruction set
 _NUMBER = re.compile(
@@ -494,15 +492,15 @@ def _with_kinds(search: Search, names: ReleaseWords) -> Search:
 def _of_kinds(search: Search, names: ReleaseWords) -> Search:
     """Leave out accelerators of other kinds: those of "fp8 tpu" are TPUs."""
     kinds = search.accelerator_kinds - {ANY_ACCELERATOR}
-    none: frozenset[tuple[str, str]] = frozenset()
-    kinds_of = {key: names.kinds_of(frozenset({key}), none) for key in search.accelerators}
-    ids = {key for key, of_key in kinds_of.items() if not kinds or of_key & kinds}
+    if not kinds or NO_ACCELERATOR in kinds:
+        return _with_kinds(search, names)
+    ids = search.accelerators & names.of_kinds(kinds)
     if not ids:
         raise HwpricesError(
             f"no {' or '.join(sorted(kinds))} of this release is known to have that",
             "Leave out the format or the kind.",
         )
-    return replace(search, accelerators=frozenset(ids), accelerator_kinds=frozenset())
+    return replace(search, accelerators=ids, accelerator_kinds=frozenset())
 
 
 def _with_machines(search: Search, names: ReleaseWords) -> Search:
@@ -638,7 +636,10 @@ def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
 
 
 def _edition(word: str, names: ReleaseWords, search: Search) -> Meaning | None:
-    """Understand a skipped word that is part of a device's name: "rtx pro 6000 server"."""
+    """Understand a skipped word that ends the name of a device: "rtx pro 6000 server".
+
+    It has no meaning if other devices are named too: "nvidia server" is not one board.
+    """
     if not (meaning := _narrowed(word, names, search)):
         return None
     device = min(_merge(EMPTY, meaning).accelerators, default="").partition(f"-{word}")[0]

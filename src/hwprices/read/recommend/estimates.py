@@ -98,8 +98,11 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     fits = machines.filter(col.reason.is_null()).with_columns(stages=col.nodes_needed)
     speeds = speed.estimated(fits, job.speed_model)
     if job.model.embeds:
-        no_users = {"tokens_per_second_per_user": lit(None, pl.Float64)}
-        speeds = speeds.with_columns(basis=lit("modeled"), prompt_share=lit(1.0), **no_users)
+        speeds = speeds.with_columns(
+            basis=lit("modeled"),
+            prompt_share=lit(1.0),
+            tokens_per_second_per_user=lit(None, pl.Float64),
+        )
     wanted = job.requested_tokens_per_second or 0.0
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)

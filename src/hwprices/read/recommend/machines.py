@@ -18,6 +18,7 @@ from hwprices.read.recommend.question import OPTIONS, Limits
 from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import Release, Tables, is_private_host
 from hwprices.specs.rules import KEY, machine_cpus
+from hwprices.units import WideMoney
 
 col = pl.col
 
@@ -39,19 +40,21 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/
 
 
 def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.DataFrame:
-    """List every offer in the requested places, and every machine to buy, whatever ``where`` is.
+    """List every offer in the requested places, and every machine to buy.
 
-    What renting costs decides when owning pays. Columns: those of ``_rented`` and ``_to_buy``, kind
-    and DEVICE of the accelerator, devices (that the job can be divided over), usable_bytes (of one
-    of them), inference_only, clusters (whether a fast network joins several machines), and
-    obstacle: the code of what rules the machine out for every job.
+    Offers are listed even if only machines to buy are requested: what renting costs decides when
+    owning pays. Columns: those of ``_rented`` and ``_to_buy``, kind and DEVICE of the accelerator,
+    devices (that the job can be divided over), usable_bytes (of one of them), inference_only,
+    clusters (whether a fast network joins several machines), and obstacle: the code of what rules
+    the machine out for every job.
 
     Raises:
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    to_buy = _to_buy(dataset, ownership).filter(limits.machines != "cpus")
-    frame = pl.concat([_rented(dataset, limits, asked), to_buy], how="diagonal_relaxed")
+    frame = _rented(dataset, limits, asked)
+    if limits.where != "cloud" and limits.machines != "cpus":
+        frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
         is_named = pairs("machine", asked.unknown_accelerators)
         frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)) | is_named)
@@ -165,6 +168,8 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
             machine_memory_gib=pl.when(is_cpu).then("memory_gib").otherwise(of_devices),
             network_gbps="network_gbps_max",
             unified_memory=is_cpu,
+            obstacle=pl.lit(None, pl.String),  # this and the next are known of machines to buy
+            energy_usd_per_hour=pl.lit(None, WideMoney),
         )
     )
 

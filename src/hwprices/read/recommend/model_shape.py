@@ -161,7 +161,10 @@ def _parse_parameters(model: float | str) -> float:
 
 
 def _nearest(text: str, names: list[str]) -> list[str]:
-    """Sort names by likeness; first the newest with all words: llama-3.3-70b for "llama 70b"."""
+    """Sort names by likeness, after those with all words: llama-3.3-70b for "llama 70b".
+
+    Of these the last of the sheet is first: it lists the generations of a family in their order.
+    """
     wanted = re.split(r"[^a-z0-9.]+", text)
 
     def rank(name: str) -> tuple[int, float]:

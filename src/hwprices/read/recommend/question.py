@@ -20,8 +20,11 @@ from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
 
 OPTIONS: Final = {
-    **{"on_demand": ("on_demand",), "spot": ("spot",), "block": _BLOCKS},
-    **{"commit_1y": ("best_1y",), "commit_3y": ("best_3y",)},
+    "on_demand": ("on_demand",),
+    "spot": ("spot",),
+    "commit_1y": ("best_1y",),
+    "commit_3y": ("best_3y",),
+    "block": _BLOCKS,
     "any": ("on_demand", "spot", "best_1y", "best_3y", *_BLOCKS),
 }
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
@@ -248,11 +251,15 @@ def make_job(question: Question) -> Job:
         # measured speeds of a generation say nothing, so the wide range is all that is promised
         ranges = fitted.ranges.with_columns(p25="p05", p75="p95")
         fitted = replace(fitted, ranges=ranges, measured=fitted.measured.clear())
-    elif context := question.context or 0:
+    elif question.context:
+        context = question.context
         output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
-        text = f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
-        advice = "Give a longer context, or leave it out."
-        _refuse(context <= (serving.output_tokens or 0), f"{text} prompt", advice)
+        _refuse(
+            context <= (serving.output_tokens or 0),
+            f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
+            " prompt",
+            "Give a longer context, or leave it out.",
+        )
         input_tokens = max(1.0, context - output_tokens)
     else:
         context = int(input_tokens + output_tokens)
@@ -276,8 +283,10 @@ def make_job(question: Question) -> Job:
         "days": question.days or usual["days"],
         "max_nodes": question.max_nodes or usual["max_nodes"],
         "serving": replace(serving, concurrency=users, **limits),
-        **{"model": model, "speed_model": fitted},
-        **{"input_tokens": input_tokens, "output_tokens": output_tokens},
+        "model": model,
+        "speed_model": fitted,
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
     }
     return Job(**vars(question) | filled)
 

@@ -315,7 +315,9 @@ def cpu_rates() -> pl.DataFrame:
         .with_columns(token_bytes=weights / 8 + language_model.kv_cache_bytes(context))
         .select(
             *("cpu_id", "token_bytes"),
-            **{"measure": "kind", "own_cloud": "provider", "own_type": "instance_type"},
+            measure="kind",
+            own_cloud="provider",
+            own_type="instance_type",
             size=col.vcpus.cast(pl.Float64),
             rate=of_rate * col.tokens_per_second,
             token_flops=language_model.token_flops(context),
