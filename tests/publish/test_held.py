@@ -171,6 +171,28 @@ def test_a_table_that_became_empty_stays(store):
     assert (result.check, result.accept) == ("emptied", "aws:zones")
 
 
+def test_the_machines_and_regions_of_held_prices_are_published_with_them(store):
+    names = [f"m{number}.large" for number in range(5, 15)]
+
+    def listed(types: Sequence[str], places: Sequence[str]) -> dict[str, pl.DataFrame]:
+        return tables(
+            [price("aws", place, name, "0.1") for place in places for name in types],
+            [machine("aws", name, vcpus=2, memory_gib=8.0) for name in types],
+        )
+
+    publish(store, 0, listed(names, (*REGIONS, "sa-east-1")))
+    for number in range(1, 4):
+        publish(store, number, listed(names[2:], REGIONS))
+        data = hwprices.open(store.path)
+        priced = data.prices.select("region", "instance_type").collect()
+        counts = []
+        for table, name in (("instance_types", "instance_type"), ("regions", "region")):
+            rows = set(data.scan(table).collect()[name])
+            assert rows == set(priced[name])
+            counts.append(len(rows))
+        assert counts == ([8, 3] if number == 3 else [10, 4])
+
+
 def test_a_provider_that_is_mostly_wrong_keeps_its_tables(begun):
     wrong = {name.replace(".", "_"): "7" for name in TYPES}
     assert list(day(begun, 1, **wrong).held_back) == ["aws"]

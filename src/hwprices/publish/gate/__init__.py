@@ -155,7 +155,8 @@ def _found(releases: Releases) -> pl.DataFrame:
         families = releases.types.select("instance_type", "family")
         cells = pl.concat([cells, of_parts], how="diagonal")
         found.append(cells.join(families, on="instance_type", how="left"))
-    found.append(held.price_rows(refused, rows))
+    prices = held.price_rows(refused, rows)
+    found += [prices, *facts.needed_by(prices, releases)]
     return pl.concat(found, how="diagonal_relaxed").with_columns(
         pl.col("family").fill_null(""), pl.col("seen").fill_null(releases.new.seen or releases.now)
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices.publish.gate import compare
 from hwprices.publish.gate.candidate import PRICES, Releases, machines
-from hwprices.publish.gate.compare import Spread, Text
+from hwprices.publish.gate.compare import Spread, Text, is_among
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
@@ -187,6 +187,19 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         yield cells(table, lost, "emptied", f"{total - now:,} of {total:,} rows are gone")
 
 
+def needed_by(prices: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+    """Keep the machines and regions, if they are gone, of published prices that are held."""
+    kept = prices.filter(pl.col("published_value").is_not_null())
+    for table, name in (("instance_types", "instance_type"), ("regions", "region")):
+        of_table = kept.select(name, "reason").unique()
+        rows = releases.old.table(table).filter(is_among(name, of_table[name]))
+        gone = rows.join(releases.new.table(table), on=name, how="anti").with_columns(
+            row=row_of(table)
+        )
+        needed = gone.collect().join(of_table, on=name)
+        yield cells(table, needed, pl.col("reason"), "its prices are held")
+
+
 def _new(releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse new machine types and SKUs whose figures fall outside their siblings' range.
 
@@ -205,10 +218,10 @@ def _new(releases: Releases) -> Iterator[pl.DataFrame]:
             continue
         added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
         refused = pl.concat(rule.refused(added, old) for rule in rules)
-        is_wrong = compare.is_among("price_id", refused["price_id"])
+        is_wrong = is_among("price_id", refused["price_id"])
         others = compare.most(is_wrong, "is_old" if is_machine else "region")
         if not is_machine:
-            others &= ~compare.is_among("region", old["region"])
+            others &= ~is_among("region", old["region"])
         text = "most rows that are new with it are held"
         refused = pl.concat([refused, compare.refuse(added, "family", others & ~is_wrong, text)])
         rows = refused.rename({"price_id": "row"})
