@@ -20,6 +20,7 @@ from hwprices import flows
 from hwprices.cli import refresh as command
 from hwprices.errors import HwpricesError
 from hwprices.flows import prefect_server
+from hwprices.landing.download import NO_HOST, NO_HOST_REMEDY
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.stub_server import Reply
@@ -252,6 +253,18 @@ def test_a_failed_connection_alone_is_told_once() -> None:
     outcome = command._outcome_of(httpx.ConnectError("no server"), None)
     assert len(outcome.failures) == 1
     assert "no server" in outcome.failures[0]
+
+
+def test_providers_whose_hosts_were_not_found_are_one_line() -> None:
+    from hwprices.flows.refresh import ProvidersFailedError
+
+    lines = {name: f"{name}: https://{name}.com/ failed 2 times, last: {NO_HOST}. Check it."
+             for name in ("aws", "ovh")}  # fmt: skip
+    lines["azure"] = "azure: no answer"
+    outcome = command._outcome_of(ProvidersFailedError(lines, None), None)
+    assert outcome.failures == [
+        "azure: no answer", f"aws, ovh: the names of their hosts are not found. {NO_HOST_REMEDY}"
+    ]  # fmt: skip
 
 
 TWO_WRITERS = """

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import re
+import socket
 import sys
 import time
 import traceback
@@ -14,7 +15,15 @@ import traceback
 import pytest
 from tests.helpers.stub_server import Reply
 
-from hwprices.landing.download import FetchError, Http, check_endpoint, check_same_host, public_url
+from hwprices.landing.download import (
+    NO_HOST,
+    NO_HOST_REMEDY,
+    FetchError,
+    Http,
+    check_endpoint,
+    check_same_host,
+    public_url,
+)
 from hwprices.settings import load
 from hwprices.storage.packed import pack
 
@@ -99,6 +108,21 @@ def test_a_host_that_refuses_connections_fails_within_seconds(tmp_path):
     with pytest.raises(FetchError, match="ConnectError"):
         http.download("http://127.0.0.1:9/x", tmp_path / "page")
     assert time.monotonic() - started < 5
+
+
+def test_a_host_whose_name_is_not_found_is_tried_twice(tmp_path, monkeypatch):
+    def unknown(*args, **kwargs):  # as a resolver that answers; without one, it may say EAI_AGAIN
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    pauses = []
+    http = Http(load(), sleep=pauses.append)
+    with pytest.raises(FetchError) as caught:
+        http.download("https://prices.invalid/x", tmp_path / "page")
+    assert str(caught.value) == (
+        f"https://prices.invalid/x failed 2 times, last: {NO_HOST}. {NO_HOST_REMEDY}"
+    )
+    assert len(pauses) == 1
 
 
 def test_secrets_stay_out_of_messages_and_metadata(http, stub, tmp_path):

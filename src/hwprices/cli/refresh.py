@@ -30,6 +30,7 @@ from hwprices.cli.show import render_summary
 from hwprices.cli.tables import listing, print_table
 from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError, escaped
+from hwprices.landing.download import NO_HOST, NO_HOST_REMEDY
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import covers
 from hwprices.release.manifest import ProviderStatus, Status
@@ -294,7 +295,7 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
         failures, cause = [str(prefect_server.error_of(error, own_server))], _cause(error)
     match cause:
         case ProvidersFailedError():
-            return RefreshOutcome(cause.published, [*cause.failed.values(), *failures])
+            return RefreshOutcome(cause.published, [*_in_short(cause.failed), *failures])
         case HeldBackError():
             return RefreshOutcome(cause.published, failures)
         case HwpricesError() if not failures:
@@ -303,6 +304,17 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
             return RefreshOutcome(None, failures)
     line = str(cause) if isinstance(cause, HwpricesError) else f"{type(cause).__name__}: {cause}"
     return RefreshOutcome(None, [line, *failures])
+
+
+def _in_short(failed: Mapping[str, str]) -> list[str]:
+    """List the lines of failed providers; those whose hosts were not found are one line."""
+    lost = [name for name, line in failed.items() if NO_HOST in line]
+    if len(lost) < 2:
+        return list(failed.values())
+    error = HwpricesError(
+        f"{', '.join(lost)}: the names of their hosts are not found", NO_HOST_REMEDY
+    )
+    return [*(line for name, line in failed.items() if name not in lost), str(error)]
 
 
 def _cause(error: BaseException) -> BaseException | None:

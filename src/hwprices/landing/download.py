@@ -10,6 +10,7 @@ import copy
 import logging
 import os
 import re
+import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -135,12 +136,22 @@ class Downloaded:
         return self.file.read()
 
 
+NO_HOST = "the name of the host is not found"
+NO_HOST_REMEDY = "Check this machine's network, DNS and proxy (HTTPS_PROXY)."
+
+
 class _RetryError(Exception):
     """This try failed, but a retry may succeed."""
 
-    def __init__(self, reason: str, decision: TryAgain | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        decision: TryAgain | None = None,
+        remedy: str = "Try again later, or check the endpoint setting.",
+    ) -> None:
         super().__init__(reason)
         self.decision = decision or TryAgain()
+        self.remedy = remedy
 
 
 def _decide(error: BaseException) -> TryAgain | None:
@@ -335,8 +346,7 @@ class Http:
             into.unlink(missing_ok=True)
             times = "once" if tries == 1 else f"{tries} times"
             raise FetchError(
-                f"{public_url(url)} failed {times}, last: {error}",
-                "Try again later, or check the endpoint setting.",
+                f"{public_url(url)} failed {times}, last: {error}", error.remedy
             ) from error
         except BaseException:
             into.unlink(missing_ok=True)
@@ -362,6 +372,10 @@ class Http:
                     raise _RetryError(f"HTML came instead of {expect.upper()}")
                 file = _receive(response, into, encoding, page)
         except httpx.HTTPError as error:
+            cause = _first_cause(error)
+            if isinstance(cause, socket.gaierror):
+                at_most = 2 if cause.errno == socket.EAI_NONAME else None
+                raise _RetryError(NO_HOST, TryAgain(at_most=at_most), NO_HOST_REMEDY) from None
             is_stall = isinstance(error, httpx.TimeoutException)
             reason = _quoted(f"{type(error).__name__} {error}")
             raise _RetryError(reason, TryAgain(is_stall=is_stall)) from None
@@ -373,6 +387,12 @@ class Http:
             content_type=_content_type(response).split(";")[0].strip(),
             retrieved_at=self.now(),
         )
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__context__:
+        error = error.__context__
+    return error
 
 
 def _receive(
