@@ -292,6 +292,14 @@ def test_owning_is_assumed_the_same_in_commands_and_in_python() -> None:
     ]
 
 
+def test_shared_options_may_stand_in_front_of_the_command(market: Path) -> None:
+    behind = run("show", "releases", "--json", "--limit", "1", root=market)
+    for front in (["--root", str(market), "--json", "--limit=1"], ["--limit", "1", "--json"]):
+        in_front = run(*front, "show", "releases", root=None if "--root" in front else market)
+        assert in_front.exit_code == 0
+        assert in_front.stdout == behind.stdout
+
+
 def test_price_of_several_types_points_to_compare(market: Path) -> None:
     refused = run("price", "g6.xlarge", "p5.48xlarge", "--os", "linux", root=market)
     assert refused.exit_code == 2

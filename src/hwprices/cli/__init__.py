@@ -148,6 +148,15 @@ class Commands(TyperGroup):
         command.shared = getattr(function, "shared", SHARED)
         return command
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Take ``--root`` and such in front of the command as if they came behind it."""
+        takes_value = {option.opts[0]: not option.is_flag for option in shared_options()}
+        del takes_value["--version"]  # in front of a command it is the program's
+        front = 0
+        while front < len(args) and (name := args[front].partition("=")[0]) in takes_value:
+            front += 2 if takes_value[name] and name == args[front] else 1
+        return super().parse_args(ctx, args[front:] and [*args[front:], *args[:front]])
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of a call; ``show releases`` and some others are two words."""
         if len(args) > 1 and args[1] in self.second_words.get(args[0], ()):
