@@ -229,6 +229,7 @@ _HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
 """Hours by the first letter of the period of a limit."""
 
 _MONEY = re.compile(r"[€£¥$].*|(?:eur|gbp|usd|cny|chf|inr)|euros?|pounds?|dollars?")
+_SPAN = re.compile(r"(months?|monthly)|years?|yearly|annual(?:ly)?")
 _LIMITS = ("under", "below", "max", "budget", "around", "between")
 
 _PERIOD = re.compile(r"(?:/|per|an?)\s*([my])", re.IGNORECASE)
@@ -998,6 +999,8 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         return "This release has no region there."
     if _MONEY.fullmatch(text):
         return "Limits and ranks are in USD: --usd-per EUR=1.08 includes prices in EUR."
+    if period := _SPAN.fullmatch(text):
+        return f"Prices are for an hour, or with --per {'month' if period[1] else 'year'}."
     if text in _LIMITS:
         return "A limit is in USD for an hour, a month or a year: under $3, under $2000 a month."
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
