@@ -143,7 +143,7 @@ def test_an_upfront_fee_is_divided_by_the_hours_of_the_term(dataset: hwprices.Da
 
 def test_an_unknown_price_gives_the_reason(dataset: hwprices.Dataset) -> None:
     explanation = explained(dataset, "m5.large", os="windows")
-    assert explanation.arithmetic == "not known: core_sku_missing"
+    assert explanation.arithmetic == "not known: the vendor has no SKU for core in the region"
 
 
 def test_a_composed_price_shows_its_components_and_their_skus(dataset: hwprices.Dataset) -> None:

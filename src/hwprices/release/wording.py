@@ -8,11 +8,14 @@ The age of a price sheet is measured by the clock. The age of a single price is 
 release (``judged_at``), so that a release always gives the same answer.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+from hwprices.schemas.vocabulary import PRICE_REASONS
 
 if TYPE_CHECKING:
     from hwprices.release.manifest import ProviderEntry
@@ -70,12 +73,18 @@ def counted(count: int, noun: str) -> str:
 
 
 def why_unknown(reason: str | None) -> str:
-    """Return the reason why a price is not known, which another program's dataset may lack.
+    """Say why a price is not known: the sentences of its codes; a code of another program as it is.
 
-    >>> why_unknown("no_rate"), why_unknown(None)
-    ('no_rate', 'no reason given')
+    >>> why_unknown("core_sku_missing,ram_sku_missing"), why_unknown("no_rate"), why_unknown(None)
+    ('the vendor has no SKU for core and ram in the region', 'no_rate', 'no reason given')
     """
-    return reason or "no reason given"
+    parts: dict[str, list[str]] = {}
+    for code in (reason or "no reason given").split(","):
+        patterns = (s for p, s in PRICE_REASONS.patterns.items() if re.fullmatch(p, code))
+        sentence = PRICE_REASONS.get(code) or next(patterns, code)
+        parts.setdefault(sentence, []).append(code.partition("_sku_")[0].replace("_", " "))
+    texts = [s.replace("this part", " and ".join(p)).rstrip(".") for s, p in parts.items()]
+    return "; ".join(s if s[:2].isupper() else s[:1].lower() + s[1:] for s in texts)
 
 
 def placeholders_left_out(count: int) -> str:

@@ -8,8 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from hwprices.errors import HwpricesError, escaped
+from hwprices.units import Money
 
 HIDDEN_CHARACTERS = r"[^\P{C}\t\n]|[\p{Zl}\p{Zp}]"
 """Characters that ``escaped`` replaces: Unicode's control, format, surrogate, private, unassigned
@@ -18,6 +20,10 @@ characters except tabs and line breaks, and separators of lines and paragraphs."
 FORMULA_START = r"^[=+\-@\t\r]"
 """A cell that begins with one of these may be run as a formula by a spreadsheet:
 https://owasp.org/www-community/attacks/CSV_Injection"""
+
+
+DIGITS = 15
+"""Digits of a float as text, all that a double keeps: 0.8152 rather than 0.8151999999999999."""
 
 
 def flat(rows: pl.DataFrame) -> pl.DataFrame:
@@ -55,11 +61,20 @@ def harmless(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def to_csv(rows: pl.DataFrame, *, header: bool = True) -> str:
-    """Write rows as CSV: decimals exact, times in ISO 8601, texts harmless.
+    """Write rows as CSV: decimals exact, floats to DIGITS, times in ISO 8601, texts harmless.
 
-    Times with a zone are in UTC and end in Z.
+    Amounts of money end without zeros. Times with a zone are in UTC and end in Z.
     """
-    return harmless(flat(rows)).with_columns(_times(rows)).write_csv(include_header=header)
+    money = [
+        n for n, t in rows.schema.items() if isinstance(t, pl.Decimal) and t.scale == Money.scale
+    ]
+    decimals = pl.col(money).cast(pl.String).str.replace(r"(\.\d*?)0+$", "$1")
+    return (
+        harmless(flat(rows))
+        .with_columns(_times(rows))
+        .with_columns(decimals.str.strip_suffix("."), cs.float().round_sig_figs(DIGITS))
+        .write_csv(include_header=header)
+    )
 
 
 def _times(rows: pl.DataFrame) -> list[pl.Expr]:

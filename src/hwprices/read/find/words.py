@@ -980,12 +980,25 @@ def more_than_one(name: str) -> HwpricesError:
     return HwpricesError(f"more than one {ONE_VALUE[name]} is requested", "Ask for one at a time.")
 
 
+def _without_meaning(text: str) -> str:
+    """Write the remedy for a place, a currency, a period or a limit that has no meaning here."""
+    if text in CODES or text in CONTINENTS:
+        return "This release has no region there."
+    if _MONEY.fullmatch(text):
+        return "Limits and ranks are in USD: --usd-per EUR=1.08 includes prices in EUR."
+    if period := _SPAN.fullmatch(text):
+        return f"Prices are for an hour, or with --per {'month' if period[1] else 'year'}."
+    if text in _LIMITS:
+        return "A limit is in USD for an hour, a month or a year: under $3, under $2000 a month."
+    return ""
+
+
 def _suggestions(word: str, names: ReleaseWords) -> str:
     """Write the remedy for an unknown word: similar names of any kind."""
-    if market := _market(word.lower(), names):
-        return market
     counted = _COUNTED.fullmatch(word.lower())
     text = counted[2] if counted else word.lower()
+    if known := _market(word.lower(), names) or _without_meaning(text):
+        return known
     spellings = {
         **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},
@@ -995,14 +1008,6 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS, *SOFTWARE)},
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
-    if text in CODES or text in CONTINENTS:
-        return "This release has no region there."
-    if _MONEY.fullmatch(text):
-        return "Limits and ranks are in USD: --usd-per EUR=1.08 includes prices in EUR."
-    if period := _SPAN.fullmatch(text):
-        return f"Prices are for an hour, or with --per {'month' if period[1] else 'year'}."
-    if text in _LIMITS:
-        return "A limit is in USD for an hour, a month or a year: under $3, under $2000 a month."
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
     alike = near(text, spellings, least)
     if not alike and len(text) >= MIN_BEGUN:
