@@ -380,7 +380,8 @@ def test_a_way_to_buy_is_sorted_by_its_price(wide: Visit, offers: pl.DataFrame) 
 
 
 QUESTIONS = """
-    8xh100; 8 h100; H100x8; h100 sxm; 2x h100; gpu 80gb; gpus; 8x gpu; cpu; trainium2; google;
+    8xh100; 8 h100; H100x8; 8x h100 80 vcpu; h100 80 vcpus; h100 sxm; 2x h100; gpu 80gb; gpus;
+    8x gpu; cpu; trainium2; google;
     aws h100; north_america; north america; us; us-east; useast; us-east-1; iowa; germany; p5;
     p5.48xlarge; nd96isr h100 v5; m5; arm; x86; 4 vcpu; 16cpu; 192 cores 2048gb; spot; on demand
     h100; spot l4; on demand under 30$/h; on demand h100 < 60; on demand below 3 usd; cheapest

@@ -188,11 +188,17 @@ export class Reader {
     const number = this.patterns.number.exec(words[0]!);
     if (number && !(number[3] && this.type(words[0]!))) return this.countedAhead(number, words, ofAccelerator);
     for (let used = Math.min(this.grammar.max_words, words.length); used > 0; used--) {
+      if (used > 1 && this.splitsAmount(words, used, ofAccelerator)) continue;
       const meanings = this.meaningsOf(words.slice(0, used).join(" "), ofAccelerator);
       if (meanings.length > 0) return { used, meaning: meanings[0]! };
       if (used === 1) break;
     }
     return { used: 1, meaning: null };
+  }
+
+  /** Whether so many words end within an amount: "h100 1" in "h100 1 year". */
+  private splitsAmount(words: string[], count: number, ofAccelerator: boolean): boolean {
+    return count < words.length && this.amount(words.slice(count - 1, count + 1).join(" "), ofAccelerator) !== null;
   }
 
   /** "8 h100", "8 x h100", "8 gpus"; "8x" may be alone. */
@@ -206,7 +212,7 @@ export class Reader {
     const ahead = words.slice(used, used + this.grammar.max_words);
     for (let length = ahead.length; length > 0; length--) {
       const phrase = ahead.slice(0, length).join(" ");
-      if (this.skipped.has(phrase.toLowerCase())) continue;
+      if (this.skipped.has(phrase.toLowerCase()) || this.splitsAmount(words, used + length, ofAccelerator)) continue;
       const meaning = this.meaningsOf(phrase, ofAccelerator).find(({ kind }) => kind === "accelerator");
       if (meaning) return { used: used + length, meaning: exactly(count, meaning, words.slice(0, used + length).join(" ")) };
     }

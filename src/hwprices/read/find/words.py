@@ -170,7 +170,7 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
 _OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
-_UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
+_UNIT = r"(?:[gt]i?b(?:v?ram)?|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
@@ -537,7 +537,7 @@ def _counted_ahead(
     ahead = words[used : used + MAX_WORDS]
     for length in range(len(ahead), 0, -1):
         phrase = " ".join(ahead[:length])
-        if phrase.lower() in SKIPPED:
+        if phrase.lower() in SKIPPED or _splits_amount(words, used + length, search):
             continue
         for meaning in meanings_of(phrase, names, search):
             if meaning.kind in ("accelerator", NARROWED):
@@ -550,6 +550,12 @@ def _counted_ahead(
     )
 
 
+def _splits_amount(words: Sequence[str], count: int, search: Search) -> bool:
+    """Check whether so many words end within an amount: "h100 1" in "h100 1 year"."""
+    amount = " ".join(words[count - 1 : count + 1]).lower()
+    return count < len(words) and _amount(amount, search) is not None
+
+
 def _first_meaning(
     words: list[str], names: ReleaseWords, search: Search
 ) -> tuple[int, Meaning | None]:
@@ -558,9 +564,8 @@ def _first_meaning(
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
             return 1, _edition(phrase.lower(), names, search)
-        ahead = [word.lower() for word in words[: count + 1]]
-        if 1 < count < len(words) and _amount(" ".join(ahead[-2:]), search):
-            continue  # in "h100 1 year", "h100 1" is not the family H100-1
+        if count > 1 and _splits_amount(words, count, search):
+            continue
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
         if len(kinds) > 1:
