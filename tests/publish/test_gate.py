@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.releases import AT, fleet, prices, rows
+from tests.helpers.releases import AT, fleet, machine, price, prices, rows, tables
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
@@ -519,3 +519,22 @@ def test_every_reason_is_documented_in_order(project):
     assert [(name.strip("`"), released) for name, _, _, released in rows] == [
         (name, "after 3 collections" if name in RELEASED else "never") for name in REASONS
     ]
+
+
+@pytest.mark.parametrize(("sells_cpus", "held"), [(False, {}), (True, {"series": "held"})])
+def test_a_cheaper_kind_of_gpu_is_judged_by_machines_without_gpus_alone(sells_cpus, held):
+    """An L4 is no mistake beside H100s: per vCPU it costs a quarter of them."""
+    gpus = {"h100": (80, "4.5"), "h200": (141, "5.4"), "b200": (180, "8.5"), "l4": (24, "0.9")}
+    sizes = {**gpus, **({"d1": (0, "1.6"), "d2": (0, "2")} if sells_cpus else {})}
+    types = [
+        machine("aws", name, vcpus=16, memory_gib=64.0, device=name, count=gib > 0, gib=gib)
+        for name, (gib, _) in sizes.items()
+    ]
+
+    def sells(names):
+        return tables(
+            [price("aws", "global", name, sizes[name][1]) for name in names],
+            [row for row in types if row["instance_type"] in names],
+        )
+
+    assert held_by(sells(sizes), sells(sizes.keys() - {"l4"})) == held

@@ -207,7 +207,7 @@ class Spread:
     """The spread of siblings: the rows with the same ``group`` that differ in ``apart``.
 
     A value stays between ``band`` times the least and the most of them, of which there are at least
-    ``least``. It is judged where ``applies`` is true.
+    ``least``. It is judged where ``applies`` is true, by those of which ``among`` is true.
     """
 
     reason: str
@@ -217,6 +217,7 @@ class Spread:
     band: tuple[float, float]
     applies: pl.Expr | bool = True
     least: int = LEAST_SIBLINGS
+    among: pl.Expr | bool = True
 
     def refused(self, rows: pl.DataFrame, base: pl.DataFrame) -> pl.DataFrame:
         """Return the ``rows`` out of the range of ``base``, with the columns of REFUSED.
@@ -233,7 +234,8 @@ class Spread:
             return pl.DataFrame(schema=REFUSED)
         value, least, most = (pl.col(name) for name in ("value", "least", "most"))
         members = (
-            others.join(found.lazy(), on=self.group, how="semi")
+            others.filter(self.among)
+            .join(found.lazy(), on=self.group, how="semi")
             .group_by(*self.group, self.apart)
             .agg(low=value.min(), high=value.max())
         )
