@@ -188,7 +188,9 @@ export class Reader {
     const number = this.patterns.number.exec(words[0]!);
     if (number && !(number[3] && this.type(words[0]!))) return this.countedAhead(number, words, ofAccelerator);
     for (let used = Math.min(this.grammar.max_words, words.length); used > 0; used--) {
-      if (used > 1 && this.splitsAmount(words, used, ofAccelerator)) continue;
+      const first = words[0]!.toLowerCase(); // "fp8 google" is not Google's TPU with FP8, but "pcie a100" is an A100
+      const isFeature = this.grammar.features.includes(first) && !this.grammar.forms.includes(first);
+      if (used > 1 && (isFeature || this.splitsAmount(words, used, ofAccelerator))) continue;
       const meanings = this.meaningsOf(words.slice(0, used).join(" "), ofAccelerator);
       if (meanings.length > 0) return { used, meaning: meanings[0]! };
       if (used === 1) break;

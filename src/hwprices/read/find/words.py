@@ -564,7 +564,9 @@ def _first_meaning(
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
             return 1, _edition(phrase.lower(), names, search)
-        if count > 1 and _splits_amount(words, count, search):
+        # "fp8 google" is not Google's TPU with FP8, but "pcie a100" is an A100
+        is_feature = words[0].lower() in FEATURES and words[0].lower() not in FORMS
+        if count > 1 and (is_feature or _splits_amount(words, count, search)):
             continue
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
