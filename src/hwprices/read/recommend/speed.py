@@ -24,8 +24,7 @@ col = pl.col
 FAMILIES = table("families").with_columns(col.architectures.str.split(";"))
 """Devices that run the same kernels: the architectures of a family (others are ``other``), whether
 hardly any training on it was published, and flops_per_byte: dense operations in 16 bits while a
-byte of memory is read, the fewest of its devices. Devices with matrix units and no published rate
-are taken for that: RTX PRO 4500 Server, MI308X, Flex 170, Jetson Orin NX, GB10."""
+byte of memory is read, the fewest of its devices; those without a published rate do as many."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
 """Formats of weights: bits (of those that devices compute), other names, whether whole models are
@@ -37,8 +36,7 @@ COMPUTED = [(name, one) for name, row in FORMATS.items() for one in row["compute
 """Stored format and one to compute in, the preferred first."""
 
 WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
-"""Bits. Where a maker prints the rate of a narrower format alone, the rate of 16 bits is that rate
-in proportion to the bits: FP4 500 and FP16 125 on GB10."""
+"""Bits of the formats that devices compute in."""
 
 RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
 PARTS = (*RATES, "layer", "all_reduce", "token")
@@ -47,8 +45,7 @@ of mixtures of experts; seconds of a layer, of an all-reduce, and of handling on
 Of machines without accelerators they are 1 and 0: measured rates are what programs reach."""
 
 NETWORK = ["layers", "hidden", "ffn", "heads", "kv_elements", "active_expert_share"]
-"""Columns in which models that run equally fast agree: Llama 2 70B and Llama 3.3 70B differ in
-their vocabulary alone."""
+"""Columns in which models that run equally fast agree, such as Llama 2 70B and Llama 3.3 70B."""
 
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
@@ -91,8 +88,9 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     """Add what the roofline needs to rows with the columns of the accelerator sheet.
 
     Adds family and its columns, bytes_per_second (of the memory), link_bytes_per_second (in one
-    direction, to the other devices) and rate_FORMAT: the dense peak in operations per second, from
-    a narrower format where it is not published.
+    direction, to the other devices) and rate_FORMAT: the dense peak in operations per second. Where
+    a narrower format alone is published, that of 16 bits is in proportion: FP4 500 and FP16 125 on
+    GB10.
     """
     listed = FAMILIES.explode("architectures").drop_nulls("architectures")
     families = dict(listed.select("architectures", "family").iter_rows())
@@ -101,24 +99,23 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     # an SoC's memory is not that of a card
     is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
     link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
-    rates = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
-    in_16_bits = [rates[name] * (bits / 16) for name, bits in WIDTH.items() if bits <= 16]
-    rates |= {name: pl.coalesce(rates[name], *in_16_bits) for name in ("bf16", "fp16")}
+    rates = {f"rate_{name}": col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
+    in_16_bits = [rates[f"rate_{name}"] * (bits / 16) for name, bits in WIDTH.items() if bits <= 16]
+    rates |= {name: pl.coalesce(rates[name], *in_16_bits) for name in ("rate_bf16", "rate_fp16")}
     return accelerators.with_columns(
         family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
         bytes_per_second=col.memory_bandwidth_gbs * 1e9,
         link_bytes_per_second=link,
-        **{f"rate_{name}": rate for name, rate in rates.items()},
+        **rates,
     ).join(FAMILIES.drop("architectures"), "family", "left", maintain_order="left")
 
 
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
     """Repeat each row for every number of devices that a layer can be divided over.
 
-    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
-    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Adds division,
-    copies (of the model on a machine), weight_bytes and sequence_bytes (a sequence's cache at its
-    end) of a copy, and space_bytes (of work on each device).
+    Powers of two over which the heads divide, and the KV heads or copies of them; vLLM refuses
+    others. Adds division, copies (of the model on a machine), weight_bytes and sequence_bytes (a
+    sequence's cache at its end) of a copy, and space_bytes (of work on each device).
     """
     most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
     powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
