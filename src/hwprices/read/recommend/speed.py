@@ -39,10 +39,11 @@ WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
 """Bits of the formats that devices compute in."""
 
 RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
-PARTS = (*RATES, "layer", "all_reduce", "token")
+PARTS = (*RATES, "layer", "links", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
-of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
-Of machines without accelerators they are 1 and 0: measured rates are what programs reach."""
+of mixtures of experts; seconds of a layer; seconds for one at the peak of the links; seconds of
+handling one generated token. Of machines without accelerators they are 1 and 0: measured rates are
+what programs reach."""
 
 NETWORK = ["layers", "hidden", "ffn", "heads", "kv_elements", "active_expert_share"]
 """Columns in which models that run equally fast agree, such as Llama 2 70B and Llama 3.3 70B."""
@@ -62,11 +63,15 @@ COMPUTE_FORMAT = pl.coalesce(
 """In which weights stored in ``precision`` are computed; null if in none."""
 
 _narrower = 16 / col.compute_format.replace_strict(WIDTH, default=None)
-PEAK = pl.coalesce(
+_rate = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
     col.bytes_per_second * pl.coalesce(col.flops_per_byte * _narrower, constants.FLOPS_PER_BYTE),
 )
-"""Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE."""
+PEAK = pl.max_horizontal(
+    _rate, pl.when(col.compute_format.is_in(["bf16", "fp16"])).then("rate_fp32")
+)
+"""Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE. Devices
+that are faster in 32 bits than in 16, such as P40, compute in those."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
@@ -148,7 +153,7 @@ def parts_of_seconds(fitted: Mapping[str, float]) -> dict[str, pl.Expr]:
     """Return the columns that ``seconds`` needs, of one copy, from those of ``with_divisions``.
 
     Seconds of each prompt and token; of a step, a token of all sequences, if it read all experts;
-    and of reading all experts. The links between devices have no constant.
+    and of reading all experts.
     """
     is_cpu, has_experts = col.family == "cpu", col.active_expert_share < 1
     of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(fitted[n]) for n in PARTS}
@@ -160,17 +165,15 @@ def parts_of_seconds(fitted: Mapping[str, float]) -> dict[str, pl.Expr]:
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
     cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
-    is_divided = pl.when(col.division > 1)
-    reduces = is_divided.then(2 * col.layers).otherwise(0)
-    bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
-    sent = is_divided.then(bytes_sent / col.link_bytes_per_second).otherwise(0.0)
+    bytes_sent = 2 * col.layers * 2 * (col.division - 1) / col.division * col.hidden * 2
+    sent = of["links"] * bytes_sent / col.link_bytes_per_second
+    sent = pl.when(col.division > 1).then(sent).otherwise(0.0)
     prompt = compute * language_model.prompt_flops(col.input_tokens) + sent * col.input_tokens
     token = compute * language_model.token_flops(context) + read * cache + of["token"] + sent
-    step = read * col.parameters * BITS / 8 + of["layer"] * col.layers
     return {
         "prompt_seconds": prompt * (col.input_tokens > 1),
         "token_seconds": token,
-        "step_seconds": step + of["all_reduce"] * reduces,
+        "step_seconds": read * col.parameters * BITS / 8 + of["layer"] * col.layers,
         "expert_seconds": read * language_model.expert_parameters() * BITS / 8,
     }
 
