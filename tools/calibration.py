@@ -42,6 +42,9 @@ START = (2.0, 3.0, 1.2, 1.5, 75e-6, 1.5, 10e-6)
 STEPS = (1.3, 1.1, 1.03, 1.01)
 """Constants are changed by these factors, one after the other, as long as the error decreases."""
 
+OF_FACTOR = pl.col("load").replace("one", "few")
+"""Load of a family's factor, which one user shares with a few."""
+
 LARGEST_ERROR = 1.5
 """Limit of an error of the logarithm, so that outliers do not dominate."""
 
@@ -68,7 +71,7 @@ class Points:
         self._features = features(divided)
         self._answered = divided.select(answered).to_series().to_numpy()
         self.rows = works.join(divided, "number", "semi", maintain_order="left").with_columns(
-            cell=pl.format("{}/{}", "family", "load"), point=pl.int_range(pl.len())
+            cell=pl.format("{}/{}", "family", OF_FACTOR), point=pl.int_range(pl.len())
         )
         point = dict(self.rows.select("number", "point").iter_rows())
         self._index = np.array([point[number] for number in divided["number"]])
@@ -264,7 +267,7 @@ def cpu_errors() -> dict[str, list[float]]:
         kv_bytes=2.0,
         family=pl.lit("cpu"),
         link_bytes_per_second=math.inf,
-        load=LOAD,
+        load=LOAD.replace("one", "few"),
     )
     known = with_cpu_rates(works, of_others=True).drop_nulls("peak")
     timed = known.with_columns(

@@ -186,7 +186,9 @@ def _model_and_places(model: str, words: list[str]) -> tuple[str, list[str]]:
     """Join the words of a model's name: deepseek v3, llama 3.3 70b."""
     counts = [0, *range(min(len(words), MAX_WORDS), 0, -1)]
     names = {count: " ".join([model, *words[:count]]) for count in counts}
-    used = next((count for count, name in names.items() if _is_known(name)), 0)
+    # where none is known, the error is about the name with its size: llama 70b
+    has_size = bool(words) and re.fullmatch(r"\d[\d.]*[bm]", words[0].lower()) is not None
+    used = next((count for count, name in names.items() if _is_known(name)), int(has_size))
     return names[used], words[used:]
 
 

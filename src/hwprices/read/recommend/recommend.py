@@ -178,11 +178,10 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
 def _figure(limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
     rate = pl.coalesce("tokens_per_second_low", "samples_per_second")
-    per_user = col.tokens_per_second_per_user * (rate / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": -pl.coalesce(per_user, rate),
+        "speed": -pl.coalesce("tokens_per_second_per_user", rate),
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }

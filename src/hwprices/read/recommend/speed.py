@@ -76,8 +76,9 @@ that are faster in 32 bits than in 16, such as P40, compute in those."""
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
 
-LOAD = first_of({"few": col.users < constants.FEW_USERS}, "full")
-"""Whether so few users are served that memory bandwidth decides."""
+LOAD = first_of({"one": col.users < 2, "few": col.users < constants.FEW_USERS}, "full")
+"""How many users are served: below FEW_USERS memory bandwidth decides. One alone is a load of its
+own, so that its speed is not taken for a measurement of several."""
 
 BUSY = pl.min_horizontal("copies", "users")
 """Copies of the model that have a user."""
@@ -261,11 +262,12 @@ def speed_model() -> SpeedModel:
     sheet, measured = packaged_sheet("speed_model"), packaged_sheet("measured_speeds")
     fitted = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
     factors, ranges = (sheet.filter(kind=kind) for kind in ("factor", "range"))
+    of_one = factors.filter(load="few").with_columns(load=pl.lit("one"))
     networks = measured.rename({"factor": "known_factor", "measurement": "label"})
     described = shapes(measured["model_id"]).with_columns(basis=pl.lit("measured"))
     return SpeedModel(
         constants={name: fitted[name] for name in PARTS},
-        factors=factors.select("load", family="name", factor="value"),
+        factors=pl.concat([factors, of_one]).select("load", family="name", factor="value"),
         ranges=ranges.select("load", "value", range="name").pivot("load", values="value"),
         measured=networks.join(described, "model_id", maintain_order="left"),
     )
@@ -275,6 +277,9 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
     Without a number of users a machine is filled, or has a few if it is fast enough for those only.
+    The limits hold at the cautious speed, and tokens_per_second_per_user and seconds_to_first_token
+    are at it; tokens_per_second is the middle of the range.
+
     ``works``: as for ``fastest``, with accelerator_id; without accelerators with basis and label of
     their rates. Adds basis, measurement (one of the measurements behind) and RANGE.
     """
@@ -288,14 +293,14 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
         .unique(["number", "load"], keep="first", maintain_order=True)
         .join(model.factors, ["family", "load"], "left", maintain_order="left")
         .with_columns(
-            factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
             range=first_of({"cpu": is_cpu, "modeled": is_modeled}, "measured"),
             basis=pl.coalesce("basis", "basis_right", pl.lit("modeled")),
             measurement=pl.coalesce("label", "label_right"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
+        .with_columns(factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0) * col.p25)
     )
-    return fastest(works, model.constants)
+    return fastest(works, model.constants).with_columns(col.tokens_per_second / col.p25)
 
 
 @cache
