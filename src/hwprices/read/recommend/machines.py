@@ -64,8 +64,13 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
     is_small = (gib <= constants.SMALL_MAC_GIB) & col.accelerator_id.str.starts_with("apple-")
-    usable = pl.when(is_small.fill_null(False)).then(constants.USABLE_SMALL_MAC)
-    usable = usable.when(col.unified_memory).then(constants.USABLE_UNIFIED)
+    usable = (
+        pl.when(is_small.fill_null(False))
+        .then(constants.USABLE_SMALL_MAC)
+        .when(col.unified_memory)
+        .then(constants.USABLE_UNIFIED)
+        .otherwise(constants.USABLE)
+    )
     obstacles = {
         "burstable": is_cpu & (col.burstable | col.machine.str.contains(FLEX)),
         "cpu_unknown": is_cpu & col.cpu_id.is_null(),
@@ -84,7 +89,7 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
             clusters=(col.rdma != "none") | is_slice,
             inference_only=is_inference | col.machine.str.contains(SERVING_TPU),
             devices=devices,
-            usable_bytes=gib * 2**30 * usable.otherwise(constants.USABLE) / devices,
+            usable_bytes=gib * 2**30 * usable / devices,
             obstacle=pl.coalesce("obstacle", first_of(obstacles)),
         )
         .with_columns(pl.selectors.boolean().fill_null(False))

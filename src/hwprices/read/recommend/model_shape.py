@@ -148,10 +148,8 @@ def _parse_parameters(model: float | str) -> float:
             names += ";".join(packaged_sheet("media_models")["names"]).split(";")
         meant, nearest = _meant(text, names), _nearest(text, names)
         if len(meant) > 1:
-            raise HwpricesError(
-                f"{model!r} may be {len(meant)} models",
-                f"Write one of {', '.join(meant[:NAMES_LISTED])}{' …' * (len(meant) > NAMES_LISTED)}",
-            )
+            listed = ", ".join(meant[:NAMES_LISTED]) + " …" * (len(meant) > NAMES_LISTED)
+            raise HwpricesError(f"{model!r} may be {len(meant)} models", f"Write one of {listed}")
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
             f"Give 7e9 or 7B, or one of {', '.join(nearest[:NAMES_LISTED])} …",
