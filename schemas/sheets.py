@@ -206,7 +206,7 @@ class MeasuredSpeeds(Table):
     """Measured speeds of a network on an accelerator over modeled ones, by tools/calibration.py."""
 
     accelerator_id: pl.String = columns.accelerator_id()
-    load: pl.String = column("few (below 8 users) or full.")
+    load: pl.String = column("one user, few (below 8) or full.")
     model_id: pl.String = column("Key of models: one of the models with that network.")
     factor: pl.Float64 = column("Measured over modeled speed, as far as it is believed.", gt=0)
     measurements: pl.Int32 = column("Measurements it is the middle of.", gt=0)

@@ -185,7 +185,7 @@ def test_a_recommended_machine_cites_the_price_of_its_purchase_option() -> None:
 def test_a_published_price_is_not_rounded() -> None:
     """The workstation with an RTX PRO 6000 costs 11,565 USD, the V100 at launch 10,664 USD."""
     data = hwprices.open("sample")
-    owned = tools.recommend(data, "llama-3.1-70b", where="local").results
+    owned = tools.recommend(data, "qwen3-32b", where="local").results
     assert 11565 in [one["purchase_price_usd"] for one in owned]
     device = tools.device(data, "nvidia-v100-sxm2-16gb").about["device"]
     assert device["launch_price_usd"] == 10664

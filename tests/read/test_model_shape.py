@@ -55,7 +55,7 @@ def test_the_limits_of_a_number_of_parameters_are_said(value: float | str) -> No
 
 @cases("read/unknown_models")
 def test_an_unknown_name_gets_the_names_that_are_like_it(name: str, suggested: str) -> None:
-    with pytest.raises(HwpricesError, match=rf"7B, or one of {suggested}"):
+    with pytest.raises(HwpricesError, match=rf"(7B, or|Write) one of {suggested}"):
         model_shape(name)
 
 
@@ -80,7 +80,7 @@ def test_embeddings_are_known_and_no_sheet_has_their_speed() -> None:
     assert not [text for text in texts if re.search(EMBEDDING, text)]
 
 
-@pytest.mark.parametrize("value", ["banana", "gemma", "", "-7B", "7.0.1B", "nan", "."])
+@pytest.mark.parametrize("value", ["banana", "", "-7B", "7.0.1B", "nan", "."])
 def test_any_other_value_is_refused_in_one_line(value: float | str) -> None:
     with pytest.raises(
         HwpricesError, match="neither a model that is known nor a number of parameters"

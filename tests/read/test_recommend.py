@@ -398,10 +398,10 @@ def test_the_first_sentence_and_three_options_fit_80_columns(release: Release) -
     first, _, rest = " ".join(text.split()).partition(" Assumed: ")
     assert first.endswith(" tok/s per user; left out: 1 priced in EUR (--usd-per EUR=…).")
     options = rest.partition(" To rent ")[0]
-    assert "$/1M tok/s machine USD/h tokens per user cheapest" in options
+    assert "in each row: tok/s per user 20" in options
+    assert "$/1M machine USD/h tokens basis cheapest" in options
     columns = next(line.split() for line in text.splitlines() if line.startswith("   machine  "))
     assert columns[1:] == ["GPUs", "USD/h", "$/GPU", "tokens", "tok/s", "input"]
-    assert "in each row: basis measured" in options
     assert "hidden" not in options
 
 
@@ -587,7 +587,7 @@ def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: 
 def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Release) -> None:
     """10.2 kW × 1.56 × 4 USD are 63.65 USD/h, more than renting; 0.13 are 2.07."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
-    assert "9,400 h" in drawn(frame)
+    assert "7,700 h" in drawn(frame)
     dear = Ownership(usd_per_kwh=4)
     frame = recommend("llama-2-70b", dataset=release, where="local", ownership=dear)
     assert frame["payback_hours"].null_count() == frame.height
@@ -604,7 +604,7 @@ def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Re
 def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
     """At half of all hours 5 years are 21,900."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
-    assert frame["payback_hours"][0] == pytest.approx(9397.5, abs=0.5)
+    assert frame["payback_hours"][0] == pytest.approx(7680.2, abs=0.5)
     assert "> 5 years" not in drawn(frame)
     late = frame.with_columns(payback_hours=pl.col("payback_hours") * 3)
     assert "> 5 years" in drawn(late)

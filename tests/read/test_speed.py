@@ -245,3 +245,42 @@ def test_models_of_2026_are_answered(sample: hwprices.Dataset) -> None:
     assert "nvidia-h200-sxm" not in fits
     for name in ("deepseek-v3.2", "kimi-k2.5", "glm-5", "qwen3.5-27b", "gemma-4-31b"):
         assert recommend(name, dataset=sample, where="cloud")["rank"].count() > 0
+
+
+def test_a_speed_of_one_user_is_no_measurement_of_several() -> None:
+    """llama.cpp served one user on an H100 PCIe; a machine of 20 tokens/s each has several."""
+    h100 = {"accelerator_id": "nvidia-h100-pcie-80gb", "precision": "q4_k_m"}
+    alone, several = (served("llama-3-70b", **h100, users=users) for users in (1, 4))
+    assert (alone["basis"], several["basis"]) == ("measured", "modeled")
+    assert several["measurement"] is None
+    filled = served("llama-3-70b", accelerator_id="nvidia-h100-pcie-80gb", min_per_user=20.0)
+    assert 1 < filled["users_served"] < constants.FEW_USERS
+    assert filled["basis"] == "modeled"
+
+
+def test_the_required_speed_holds_at_the_cautious_end(sample: hwprices.Dataset) -> None:
+    """A Jetson was ranked "at 20 tok/s" although its cautious speed was 16.3."""
+    frame = recommend("llama-3.1-8b", dataset=sample, where="local").drop_nulls("rank")
+    each = frame["tokens_per_second_low"] / frame["concurrency"]
+    assert each.min() >= 20  # type: ignore[operator]
+    assert each.to_list() == pytest.approx(frame["tokens_per_second_per_user"].to_list())
+
+
+def test_a_device_that_is_faster_in_32_bits_computes_in_them() -> None:
+    """P40: 0.18 TFLOPS in 16 bits and 11.8 in 32; llama.cpp generates 56.8 tokens/s on it."""
+    work = {"precision": "q4_0", "input_tokens": 1.0, "output_tokens": 512.0, "users": 1.0}
+    answer = served("llama-2-7b", accelerator_id="nvidia-p40", **work)
+    rate = answer["tokens_per_second"]
+    assert rate * answer["p05"] < 56.8 < rate * answer["p95"]
+    unknown = served("llama-3-8b", accelerator_id="nvidia-p40", **work)
+    assert unknown["tokens_per_second"] > 15
+
+
+def test_metal_recommends_two_thirds_of_a_small_mac(sample: hwprices.Dataset) -> None:
+    """gpt-oss-20b takes 11.1 GiB with its cache; 10.7 of 16 can be used."""
+    frame = recommend("gpt-oss-20b", dataset=sample, where="local", serving=Serving(concurrency=1))
+    mini = frame.filter(machine="apple-mac-mini-m4-16gb").row(0, named=True)
+    assert mini["excluded_reason"] == "too_small"
+    assert mini["memory_usable_gib"] == pytest.approx(16 * 0.67)
+    pro = frame.filter(machine="apple-mac-mini-m4-pro-64gb").row(0, named=True)
+    assert pro["memory_usable_gib"] == pytest.approx(64 * 0.75)

@@ -3,12 +3,12 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial, wraps
 from math import isinf
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import polars as pl
 import typer
@@ -186,7 +186,9 @@ def _model_and_places(model: str, words: list[str]) -> tuple[str, list[str]]:
     """Join the words of a model's name: deepseek v3, llama 3.3 70b."""
     counts = [0, *range(min(len(words), MAX_WORDS), 0, -1)]
     names = {count: " ".join([model, *words[:count]]) for count in counts}
-    used = next((count for count, name in names.items() if _is_known(name)), 0)
+    # where none is known, the error is about the name with its size: llama 70b
+    has_size = bool(words) and re.fullmatch(r"\d[\d.]*[bm]", words[0].lower()) is not None
+    used = next((count for count, name in names.items() if _is_known(name)), int(has_size))
     return names[used], words[used:]
 
 
@@ -225,14 +227,10 @@ def _budgets(values: list[str]) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What is shown beside the ranking of machines for a service.
+class Beside(NamedTuple):
+    """What is shown beside the ranking of machines for a service."""
 
-    ``alone``: the machines to rent for one user, the fastest first.
-    """
-
-    alone: pl.DataFrame
+    alone: pl.DataFrame  # the machines to rent for one user, the fastest first
     job: Job
 
 
@@ -256,12 +254,6 @@ left out of a training, of a service, or of machines to buy, so that a row fits 
 
 AS_THEY_ARE = {"concurrency": number, "spot_usd_per_hour": money}
 """Figures that are not rounded to three digits."""
-
-OPERATIONAL = (
-    "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
-    " not in it"
-)
-"""What emissions of an answer are of: of making most accelerators nothing is published."""
 
 
 def render_recommendation(
@@ -303,10 +295,15 @@ def render_recommendation(
     elif recommended["usd_per_million_output_tokens"].count():
         parts.append(
             "$/1M tokens: input and output together, for the users shown; half of all measurements"
-            " are within the range, whose upper end ranks; tok/s: its cautious end, output"
+            " are within the range, whose upper end ranks; tok/s, also per user, and TTFT: its"
+            " cautious end, output"
         )
     if any(recommended[name].count() for name in HEADINGS["column"] if "gco2e" in name):
-        parts.append(OPERATIONAL)
+        # of making most accelerators nothing is published
+        parts.append(
+            "gCO2e: of the electricity, by the yearly average of the place's grid; making the"
+            " hardware is not in it"
+        )
     return Group(*parts, *notes)
 
 

@@ -20,15 +20,6 @@ KIND = [
 
 IS_CPU = col.cpu_id.is_not_null()  # a machine to rent without accelerators
 
-TPU_SLICE = {
-    **{"google-tpu-v4": 4096, "google-tpu-v5e": 256, "google-tpu-v5p": 8960},
-    **{"google-tpu-v6e": 256, "google-tpu-v7x": 9216},
-}
-"""Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
-
-MANY = 1e9  # machines, for the limit of infinitely many
-STEPS = 3  # from there to the fewest machines: the third changes no answer of five trainings
-
 
 def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add how the job runs on each machine, with and without accelerators.
@@ -176,7 +167,6 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             is_small="few_trainings",
             basis=basis,
             range=pl.format("training {}", basis),
-            slice=col.accelerator_id.replace_strict(TPU_SLICE, default=math.inf),
         )
         .join(job.speed_model.ranges, "range", "left")
         .with_columns(
@@ -184,12 +174,17 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             mfu=language_model.utilisation(narrow=narrow, unpacked=unpacked),
             nodes="nodes_needed",
         )
-        .with_columns(grows=(hours > col.limit) & col.clusters, nodes=lit(MANY))
+        .with_columns(
+            nodes=pl.when((hours > col.limit) & col.clusters).then(1e9).otherwise("nodes")
+        )
     )
-    # machine-hours fall with fewer machines, so that each step is enough and nearer to the fewest
+    # from infinitely many machines down: machine-hours fall with fewer machines, so that each step
+    # is enough and nearer to the fewest; a third changes no answer
     in_time = pl.max_horizontal(col.nodes_needed, (col.nodes * hours / col.limit).ceil())
-    for _ in range(STEPS):
-        frame = frame.with_columns(nodes=pl.when("grows").then(in_time).otherwise("nodes_needed"))
+    for _ in range(2):
+        frame = frame.with_columns(
+            nodes=pl.when(col.nodes > col.nodes_needed).then(in_time).otherwise("nodes")
+        )
     late = {
         "rate_unknown": rate.is_null(),
         "too_many_machines": (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice),

@@ -148,7 +148,7 @@ def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
 
     The label is that of the middle measurement, of an even number the lower one.
     """
-    trust = pl.len() / (pl.len() + constants.SHRINK_LOCAL)
+    trust = pl.len() / (pl.len() + constants.SHRINK)
     middle = label.sort_by(error.round(9), maintain_order=True).get((pl.len() - 1) // 2)
     return {"known_factor": (error.median() * trust).exp(), "label": middle}
 

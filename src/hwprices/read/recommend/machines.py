@@ -13,7 +13,7 @@ from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.search import EVERY_WAY, USUAL, Bounds, Search, pairs
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
-from hwprices.read.recommend import constants
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.question import OPTIONS, Limits
 from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import Release, Tables, is_private_host
@@ -22,7 +22,7 @@ from hwprices.units import WideMoney
 
 col = pl.col
 
-SHEET = ["accelerator_id", "kind", "product_line", *DEVICE]
+SHEET = ["accelerator_id", "kind", "product_line", "slice", "no_software", *DEVICE]
 
 SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
 """TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
@@ -34,19 +34,19 @@ https://www.vantage.sh/blog/m7i-flex-vs-t-series-cost"""
 
 NOT_FOR_MODELS = ("fpga", "media")  # kinds of accelerators that do not run language models
 
-NO_LLM_SOFTWARE = ("aws-inferentia1", "google-coral-edge-tpu", "hailo-8")
-"""Accelerators without software for language models: AWS' NxD Inference begins with Inferentia2,
-https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/"""
+DEVICES = table("devices").drop("source")
+"""slice: most chips that the links of a TPU slice join; no_software: accelerators without software
+for language models. With sources in devices.csv."""
 
 
 def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.DataFrame:
     """List every offer in the requested places, and every machine to buy.
 
     Offers are listed even if only machines to buy are requested: what renting costs decides when
-    owning pays. Columns: those of ``_rented`` and ``_to_buy``, kind and DEVICE of the accelerator,
-    devices (that the job can be divided over), usable_bytes (of one of them), inference_only,
-    clusters (whether a fast network joins several machines), and obstacle: the code of what rules
-    the machine out for every job.
+    owning pays. Columns: those of ``_rented`` and ``_to_buy``, SHEET of the accelerator, devices
+    (that the job can be divided over), usable_bytes (of one of them), inference_only, clusters
+    (whether a fast network joins several machines), and obstacle: the code of what rules the
+    machine out for every job.
 
     Raises:
         HwpricesError: the release has no such place.
@@ -63,20 +63,28 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
-    usable = pl.when(col.unified_memory).then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
-    is_unsuited = col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE)
+    is_small = (gib <= constants.SMALL_MAC_GIB) & col.accelerator_id.str.starts_with("apple-")
+    usable = (
+        pl.when(is_small.fill_null(False))
+        .then(constants.USABLE_SMALL_MAC)
+        .when(col.unified_memory)
+        .then(constants.USABLE_UNIFIED)
+        .otherwise(constants.USABLE)
+    )
     obstacles = {
         "burstable": is_cpu & (col.burstable | col.machine.str.contains(FLEX)),
         "cpu_unknown": is_cpu & col.cpu_id.is_null(),
         "accelerators_unclear": ~is_cpu & col.accelerator_id.is_null(),
-        "not_for_models": is_unsuited,
+        "not_for_models": col.kind.is_in(NOT_FOR_MODELS) | col.no_software,
         "memory_unknown": gib.is_null(),
     }
     is_slice = (col.kind == "tpu") & ~col.machine.str.contains(SINGLE_HOST_TPU)
     is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
-    sheet = with_device(dataset.scan("accelerators").collect()).lazy()
+    sheet = with_device(dataset.scan("accelerators").collect()).join(
+        DEVICES, "accelerator_id", "left"
+    )
     return (
-        frame.join(sheet.select(SHEET), "accelerator_id", "left", maintain_order="left")
+        frame.join(sheet.lazy().select(SHEET), "accelerator_id", "left", maintain_order="left")
         .with_columns(
             clusters=(col.rdma != "none") | is_slice,
             inference_only=is_inference | col.machine.str.contains(SERVING_TPU),

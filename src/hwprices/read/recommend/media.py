@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend.model_shape import squeeze
-from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.question import Question
 from hwprices.release.release import Tables
 from hwprices.specs import packaged_sheet
 
@@ -74,6 +74,10 @@ REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
 
 
+MEDIA_OPTIONS = ("budget", "where", "objective", "option")
+"""Options of a question that models of images, speech and video take."""
+
+
 def benchmark(question: Question) -> dict[str, str] | None:
     """Find the row of a model in the sheet media_models; None for language models.
 
@@ -86,14 +90,13 @@ def benchmark(question: Question) -> dict[str, str] | None:
     medium = next((row for row in rows if name in map(squeeze, row["names"].split(";"))), None)
     if medium is None:
         return None
-    question.limits.check()
-    given = [*question.changed()]
-    given += ["machines"] if question.limits.machines != Limits().machines else []
+    given = [name for name in question.changed() if name not in MEDIA_OPTIONS]
     if given:
         raise HwpricesError(
             f"{', '.join(given).replace('_', ' ')}: only for language models",
             "Leave it out: models of images, speech and video are answered as they were measured.",
         )
+    question.check()
     return medium
 
 

@@ -146,7 +146,10 @@ def _parse_parameters(model: float | str) -> float:
         names = [*published_models().filter(kind=kind)["model_id"]]
         if kind == "text":
             names += ";".join(packaged_sheet("media_models")["names"]).split(";")
-        nearest = _nearest(text, names)
+        meant, nearest = _meant(text, names), _nearest(text, names)
+        if len(meant) > 1:
+            listed = ", ".join(meant[:NAMES_LISTED]) + " …" * (len(meant) > NAMES_LISTED)
+            raise HwpricesError(f"{model!r} may be {len(meant)} models", f"Write one of {listed}")
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
             f"Give 7e9 or 7B, or one of {', '.join(nearest[:NAMES_LISTED])} …",
@@ -160,19 +163,23 @@ def _parse_parameters(model: float | str) -> float:
     return parameters
 
 
-def _nearest(text: str, names: list[str]) -> list[str]:
-    """Sort names by likeness, after those with all words: llama-3.3-70b for "llama 70b".
+def _meant(text: str, names: list[str]) -> list[str]:
+    """List the names that have all words of a text: qwen3-32b and qwen2.5-32b for "qwen 32b".
 
-    Of these the last of the sheet is first: it lists the generations of a family in their order.
+    The newest first: the sheet lists the generations of a family in their order.
     """
-    wanted = re.split(r"[^a-z0-9.]+", text)
+    first, *others = re.split(r"[^a-z0-9.]+", text)
+    parts = {name: name.split("-") for name in names}
+    of_family = {n: of for n, of in parts.items() if first in (of[0], of[0].rstrip("0123456789."))}
+    return [name for name, of in of_family.items() if {*others} <= {*of}][::-1]
 
-    def rank(name: str) -> tuple[int, float]:
-        parts = name.split("-")
-        has_all = parts[0] == wanted[0] and {*wanted} <= {*parts}
-        return names.index(name) + 1 if has_all else 0, SequenceMatcher(a=text, b=name).ratio()
 
-    return sorted(names, key=rank, reverse=True)
+def _nearest(text: str, names: list[str]) -> list[str]:
+    """Sort names by likeness, after those that are meant."""
+    meant = _meant(text, names)
+    others = [name for name in names if name not in meant]
+    likeness = {name: SequenceMatcher(a=text, b=name).ratio() for name in others}
+    return [*meant, *sorted(others, key=likeness.__getitem__, reverse=True)]
 
 
 def _published(row: dict[str, Any]) -> ModelShape:

@@ -68,17 +68,6 @@ class Limits:
         """The exchange rates of ``usd_per`` as Decimals, by currency code."""
         return read_rates(self.usd_per)
 
-    def check(self) -> None:
-        """Raise HwpricesError for a limit that is out of range."""
-        for name in ("objective", "machines", "option", "where"):
-            _choose(name, getattr(self, name))
-        text = "no machine to buy without an accelerator was measured"
-        advice = "Ask for machines to rent, or for those with accelerators."
-        _refuse(self.where == "local" and self.machines == "cpus", text, advice)
-        for budget in (self.budget, self.budget_per_month, self.budget_to_buy):
-            wrong = budget is not None and not budget > 0
-            _refuse(wrong, "a budget is above 0 USD", "Correct it, or leave it out.")
-
 
 @dataclass(frozen=True)
 class Serving:
@@ -132,26 +121,33 @@ class Question:
         parts: dict[str, Any] = {"serving": Serving(), "limits": Limits()}
         for part, usual in parts.items():
             added = {one.name: named.pop(one.name) for one in fields(usual) if one.name in named}
-            whole = named.pop(part, None) or usual
+            whole = named.get(part) or usual
             for name, value in added.items():
                 given = getattr(whole, name)
                 twice = given not in (getattr(usual, name), value)
                 _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
-            if added or whole is not usual:
+            if added:
                 named[part] = replace(whole, **added)
         return cls(*values, **named)
 
     def changed(self) -> dict[str, Any]:
-        """Return the fields of the question and its serving that are not the default."""
-        usual = vars(Question(self.model_parameters)) | vars(Serving())
-        given = vars(self) | vars(self.serving)
+        """Return the fields of the question, its serving and its limits that are not the default.
+
+        Those that options.csv describes.
+        """
+        usual = vars(Question(self.model_parameters)) | vars(Serving()) | vars(Limits())
+        given = vars(self) | vars(self.serving) | vars(self.limits)
         return {n: value for n, value in given.items() if n in ABOUT and value != usual[n]}
 
     def check(self) -> None:
         """Raise HwpricesError for a value that is out of range or of another workload."""
-        _choose("workload", self.workload)
-        self.limits.check()
-        changed = self.changed()
+        changed, limits = self.changed(), self.limits
+        for name, value in changed.items():
+            if ABOUT[name]["allowed"] and name != "precision":  # which has other names too
+                _choose(name, value)
+        text = "no machine to buy without an accelerator was measured"
+        advice = "Ask for machines to rent, or for those with accelerators."
+        _refuse(limits.where == "local" and limits.machines == "cpus", text, advice)
         takers = {name: ABOUT[name]["workloads"] or self.workload for name in changed}
         wrong = [name for name, of in takers.items() if self.workload not in of.split(";")]
         text = f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}"
@@ -159,9 +155,12 @@ class Question:
         for one, other in (("concurrency", "requests_per_second"), ("context", "input_tokens")):
             twice = f"{one} and {other.replace('_', ' ')} say the same thing"
             _refuse({one, other} <= {*changed}, twice, "Give one of them.")
-        quantities = [value for name, value in changed.items() if ABOUT[name]["positive"]]
-        text = "lengths, tokens, users, speeds, days and machines are above 0 and finite"
-        _refuse(not all(0 < one < math.inf for one in quantities), text, "Correct the value.")
+        amounts = {name: value for name, value in changed.items() if ABOUT[name]["positive"]}
+        budgets = {n: value for n, value in vars(limits).items() if n.startswith("budget_")}
+        for name, value in (amounts | budgets).items():
+            text = f"{name.replace('_', ' ')} is {value}, not above 0 and finite"
+            is_amount = value is None or 0 < value < math.inf
+            _refuse(not is_amount, text, "Correct it, or leave it out.")
         if self.stored and self.workload in ("pretrain", "full_finetune"):
             text = f"{self.workload} in {self.stored} is not computed here"
             advice = "Choose bf16, fp16, fp8 or fp32, or workload lora."
@@ -235,40 +234,33 @@ def make_job(question: Question) -> Job:
     """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
-    serving, training = question.serving, question.is_training
+    serving, training, wanted = question.serving, question.is_training, question.context
     usual = dict(WORKLOADS.select("default", question.workload).iter_rows())
     output_tokens = serving.output_tokens or usual["output_tokens"]
     input_tokens = serving.input_tokens or usual["input_tokens"]
     fitted = with_speeds(question.speeds) if question.speeds else speed_model()
     limit = model.context_limit or math.inf
-    if training:
-        context = question.context or int(min(usual["context"], limit))
-    elif model.embeds:  # the answer is one vector, which takes the time of a token
+    if model.embeds and not training:  # the answer is one vector, which takes the time of a token
         advice = "Leave the output out."
         _refuse(serving.output_tokens, f"{model.name} makes embeddings, not text", advice)
-        input_tokens, output_tokens = float(question.context or input_tokens), 1.0
-        context = int(input_tokens)
+        input_tokens, output_tokens = float(wanted or input_tokens), 1.0
         # measured speeds of a generation say nothing, so the wide range is all that is promised
         ranges = fitted.ranges.with_columns(p25="p05", p75="p95")
         fitted = replace(fitted, ranges=ranges, measured=fitted.measured.clear())
-    elif question.context:
-        context = question.context
-        output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
-        _refuse(
-            context <= (serving.output_tokens or 0),
-            f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
-            " prompt",
-            "Give a longer context, or leave it out.",
-        )
-        input_tokens = max(1.0, context - output_tokens)
-    else:
-        context = int(input_tokens + output_tokens)
+    elif wanted and not training:
+        output_tokens = serving.output_tokens or min(output_tokens, max(1.0, wanted / 2))
+        text = f"{output_tokens:,.10g} tokens of output do not fit a context of {wanted:,}"
+        advice = "Give a longer context, or leave it out."
+        _refuse(wanted <= (serving.output_tokens or 0), f"{text} with a prompt", advice)
+        input_tokens = max(1.0, wanted - output_tokens)
+    tokens_of_request = input_tokens + (0.0 if model.embeds else output_tokens)
+    context = wanted or int(min(usual["context"], limit) if training else tokens_of_request)
     text = f"{model.name} reads at most {limit:,} tokens, not {context:,}"
-    advice = "Give shorter requests, or a model with a longer context."
-    _refuse(context > limit, text, advice)
+    _refuse(context > limit, text, "Give shorter requests, or a model with a longer context.")
     users, tokens = serving.concurrency, question.tokens or usual["tokens"]
-    if question.workload == "inference" and question.limits.objective == "speed":
-        users = users or (1.0 if serving.requests_per_second is None else None)
+    is_service = question.workload == "inference" and serving.requests_per_second is None
+    if is_service and question.limits.objective == "speed":
+        users = users or 1.0
     if question.workload == "pretrain":
         tokens = tokens or constants.TOKENS_PER_PARAMETER * model.active_parameters
     any_speed = users == 1 or model.embeds
@@ -276,17 +268,14 @@ def make_job(question: Question) -> Job:
         name: getattr(serving, name) or (None if any_speed else usual[name])
         for name in ("min_tokens_per_second", "max_seconds_to_first_token")
     }
-    filled = {
+    filled = {name: getattr(question, name) or usual[name] for name in ("days", "max_nodes")}
+    filled |= {"context": context, "input_tokens": input_tokens, "output_tokens": output_tokens}
+    filled |= {
         "precision": question.stored or ("bf16" if training or model.embeds else None),
-        "context": context,
         "tokens": tokens,
-        "days": question.days or usual["days"],
-        "max_nodes": question.max_nodes or usual["max_nodes"],
         "serving": replace(serving, concurrency=users, **limits),
         "model": model,
         "speed_model": fitted,
-        "input_tokens": input_tokens,
-        "output_tokens": output_tokens,
     }
     return Job(**vars(question) | filled)
 

@@ -32,10 +32,8 @@ COLUMNS = table("columns")
 
 OUTPUT = COLUMNS["column"].to_list()
 
-TYPES: dict[str, Any] = {
-    **{"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "flag": pl.Boolean},
-    **{"money": WideMoney, "date": pl.Date},
-}
+TYPES: dict[str, Any] = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64}
+TYPES |= {"flag": pl.Boolean, "money": WideMoney, "date": pl.Date}
 
 REASONS = table("reasons")
 """Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
@@ -56,17 +54,6 @@ def recommend(
     machines with the same accelerator the best size is ranked. Machines to buy come after those to
     rent, and are ranked by purchase price when the objective is cost: an hour of a machine that one
     owns is cheap only if other work fills the rest of the time.
-
-    >>> import hwprices
-    >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
-    >>> machines.item(0, "rank"), machines.item(0, "where")
-    (1, 'cloud')
-
-    Args:
-        asked: a ``Question``, or its fields in their order, the model first.
-        named: fields of the question by name, of its serving and of its limits.
-        dataset: a release, or its tables.
-        ownership: assumptions about machines to buy.
 
     Raises:
         HwpricesError: as ``Dataset.recommend``, or the dataset has no table offers.
@@ -191,11 +178,10 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
 def _figure(limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
     rate = pl.coalesce("tokens_per_second_low", "samples_per_second")
-    per_user = col.tokens_per_second_per_user * (rate / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": -pl.coalesce(per_user, rate),
+        "speed": -pl.coalesce("tokens_per_second_per_user", rate),
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }

@@ -24,8 +24,7 @@ col = pl.col
 FAMILIES = table("families").with_columns(col.architectures.str.split(";"))
 """Devices that run the same kernels: the architectures of a family (others are ``other``), whether
 hardly any training on it was published, and flops_per_byte: dense operations in 16 bits while a
-byte of memory is read, the fewest of its devices. Devices with matrix units and no published rate
-are taken for that: RTX PRO 4500 Server, MI308X, Flex 170, Jetson Orin NX, GB10."""
+byte of memory is read, the fewest of its devices; those without a published rate do as many."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
 """Formats of weights: bits (of those that devices compute), other names, whether whole models are
@@ -37,18 +36,17 @@ COMPUTED = [(name, one) for name, row in FORMATS.items() for one in row["compute
 """Stored format and one to compute in, the preferred first."""
 
 WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
-"""Bits. Where a maker prints the rate of a narrower format alone, the rate of 16 bits is that rate
-in proportion to the bits: FP4 500 and FP16 125 on GB10."""
+"""Bits of the formats that devices compute in."""
 
 RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
-PARTS = (*RATES, "layer", "all_reduce", "token")
+PARTS = (*RATES, "layer", "links", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
-of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
-Of machines without accelerators they are 1 and 0: measured rates are what programs reach."""
+of mixtures of experts; seconds of a layer; seconds for one at the peak of the links; seconds of
+handling one generated token. Of machines without accelerators they are 1 and 0: measured rates are
+what programs reach."""
 
 NETWORK = ["layers", "hidden", "ffn", "heads", "kv_elements", "active_expert_share"]
-"""Columns in which models that run equally fast agree: Llama 2 70B and Llama 3.3 70B differ in
-their vocabulary alone."""
+"""Columns in which models that run equally fast agree, such as Llama 2 70B and Llama 3.3 70B."""
 
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
@@ -65,17 +63,22 @@ COMPUTE_FORMAT = pl.coalesce(
 """In which weights stored in ``precision`` are computed; null if in none."""
 
 _narrower = 16 / col.compute_format.replace_strict(WIDTH, default=None)
-PEAK = pl.coalesce(
+_rate = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
     col.bytes_per_second * pl.coalesce(col.flops_per_byte * _narrower, constants.FLOPS_PER_BYTE),
 )
-"""Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE."""
+PEAK = pl.max_horizontal(
+    _rate, pl.when(col.compute_format.is_in(["bf16", "fp16"])).then("rate_fp32")
+)
+"""Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE. Devices
+that are faster in 32 bits than in 16, such as P40, compute in those."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
 
-LOAD = first_of({"few": col.users < constants.FEW_USERS}, "full")
-"""Whether so few users are served that memory bandwidth decides."""
+LOAD = first_of({"one": col.users < 2, "few": col.users < constants.FEW_USERS}, "full")
+"""How many users are served: below FEW_USERS memory bandwidth decides. One alone is a load of its
+own, so that its speed is not taken for a measurement of several."""
 
 BUSY = pl.min_horizontal("copies", "users")
 """Copies of the model that have a user."""
@@ -91,8 +94,9 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     """Add what the roofline needs to rows with the columns of the accelerator sheet.
 
     Adds family and its columns, bytes_per_second (of the memory), link_bytes_per_second (in one
-    direction, to the other devices) and rate_FORMAT: the dense peak in operations per second, from
-    a narrower format where it is not published.
+    direction, to the other devices) and rate_FORMAT: the dense peak in operations per second. Where
+    a narrower format alone is published, that of 16 bits is in proportion: FP4 500 and FP16 125 on
+    GB10.
     """
     listed = FAMILIES.explode("architectures").drop_nulls("architectures")
     families = dict(listed.select("architectures", "family").iter_rows())
@@ -101,24 +105,23 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     # an SoC's memory is not that of a card
     is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
     link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
-    rates = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
-    in_16_bits = [rates[name] * (bits / 16) for name, bits in WIDTH.items() if bits <= 16]
-    rates |= {name: pl.coalesce(rates[name], *in_16_bits) for name in ("bf16", "fp16")}
+    rates = {f"rate_{name}": col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
+    in_16_bits = [rates[f"rate_{name}"] * (bits / 16) for name, bits in WIDTH.items() if bits <= 16]
+    rates |= {name: pl.coalesce(rates[name], *in_16_bits) for name in ("rate_bf16", "rate_fp16")}
     return accelerators.with_columns(
         family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
         bytes_per_second=col.memory_bandwidth_gbs * 1e9,
         link_bytes_per_second=link,
-        **{f"rate_{name}": rate for name, rate in rates.items()},
+        **rates,
     ).join(FAMILIES.drop("architectures"), "family", "left", maintain_order="left")
 
 
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
     """Repeat each row for every number of devices that a layer can be divided over.
 
-    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
-    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Adds division,
-    copies (of the model on a machine), weight_bytes and sequence_bytes (a sequence's cache at its
-    end) of a copy, and space_bytes (of work on each device).
+    Powers of two over which the heads divide, and the KV heads or copies of them; vLLM refuses
+    others. Adds division, copies (of the model on a machine), weight_bytes and sequence_bytes (a
+    sequence's cache at its end) of a copy, and space_bytes (of work on each device).
     """
     most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
     powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
@@ -151,7 +154,7 @@ def parts_of_seconds(fitted: Mapping[str, float]) -> dict[str, pl.Expr]:
     """Return the columns that ``seconds`` needs, of one copy, from those of ``with_divisions``.
 
     Seconds of each prompt and token; of a step, a token of all sequences, if it read all experts;
-    and of reading all experts. The links between devices have no constant.
+    and of reading all experts.
     """
     is_cpu, has_experts = col.family == "cpu", col.active_expert_share < 1
     of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(fitted[n]) for n in PARTS}
@@ -163,17 +166,15 @@ def parts_of_seconds(fitted: Mapping[str, float]) -> dict[str, pl.Expr]:
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
     cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
-    is_divided = pl.when(col.division > 1)
-    reduces = is_divided.then(2 * col.layers).otherwise(0)
-    bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
-    sent = is_divided.then(bytes_sent / col.link_bytes_per_second).otherwise(0.0)
+    bytes_sent = 2 * col.layers * 2 * (col.division - 1) / col.division * col.hidden * 2
+    sent = of["links"] * bytes_sent / col.link_bytes_per_second
+    sent = pl.when(col.division > 1).then(sent).otherwise(0.0)
     prompt = compute * language_model.prompt_flops(col.input_tokens) + sent * col.input_tokens
     token = compute * language_model.token_flops(context) + read * cache + of["token"] + sent
-    step = read * col.parameters * BITS / 8 + of["layer"] * col.layers
     return {
         "prompt_seconds": prompt * (col.input_tokens > 1),
         "token_seconds": token,
-        "step_seconds": step + of["all_reduce"] * reduces,
+        "step_seconds": read * col.parameters * BITS / 8 + of["layer"] * col.layers,
         "expert_seconds": read * language_model.expert_parameters() * BITS / 8,
     }
 
@@ -261,11 +262,12 @@ def speed_model() -> SpeedModel:
     sheet, measured = packaged_sheet("speed_model"), packaged_sheet("measured_speeds")
     fitted = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
     factors, ranges = (sheet.filter(kind=kind) for kind in ("factor", "range"))
+    of_one = factors.filter(load="few").with_columns(load=pl.lit("one"))
     networks = measured.rename({"factor": "known_factor", "measurement": "label"})
     described = shapes(measured["model_id"]).with_columns(basis=pl.lit("measured"))
     return SpeedModel(
         constants={name: fitted[name] for name in PARTS},
-        factors=factors.select("load", family="name", factor="value"),
+        factors=pl.concat([factors, of_one]).select("load", family="name", factor="value"),
         ranges=ranges.select("load", "value", range="name").pivot("load", values="value"),
         measured=networks.join(described, "model_id", maintain_order="left"),
     )
@@ -275,6 +277,9 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
     Without a number of users a machine is filled, or has a few if it is fast enough for those only.
+    The limits hold at the cautious speed, and tokens_per_second_per_user and seconds_to_first_token
+    are at it; tokens_per_second is the middle of the range.
+
     ``works``: as for ``fastest``, with accelerator_id; without accelerators with basis and label of
     their rates. Adds basis, measurement (one of the measurements behind) and RANGE.
     """
@@ -288,14 +293,14 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
         .unique(["number", "load"], keep="first", maintain_order=True)
         .join(model.factors, ["family", "load"], "left", maintain_order="left")
         .with_columns(
-            factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
             range=first_of({"cpu": is_cpu, "modeled": is_modeled}, "measured"),
             basis=pl.coalesce("basis", "basis_right", pl.lit("modeled")),
             measurement=pl.coalesce("label", "label_right"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
+        .with_columns(factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0) * col.p25)
     )
-    return fastest(works, model.constants)
+    return fastest(works, model.constants).with_columns(col.tokens_per_second / col.p25)
 
 
 @cache
