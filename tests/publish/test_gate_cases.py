@@ -136,13 +136,13 @@ class Shown:
         return held.filter(~is_part).join(self.cells, on=["table", "key"], how="anti")
 
 
-def run(case: Case, clouds: Clouds) -> Iterator[Shown]:
+def run(case: Case, clouds: Clouds, *, to_the_end: bool = True) -> Iterator[Shown]:
     """Run a case: each day's collection goes through the gate, on top of what it published.
 
     Without a gate all that a case alters would be published: it alters something every day.
     A day between the first and the last is left out if all that the first held is held for good:
-    how often that was seen makes no difference. What creeps for weeks, creeps in a third of the
-    machine types, at night in a seventh of all.
+    how often that was seen makes no difference; without ``to_the_end`` the last day too. What
+    creeps for weeks, creeps in a third of the machine types, at night in a seventh of all.
     """
     before = clouds[case.provider]
     if case.slack:
@@ -151,7 +151,8 @@ def run(case: Case, clouds: Clouds) -> Iterator[Shown]:
     shown = [before]
     memory: dict[str, pl.DataFrame] = {}
     for day in range(1, case.days + 1):
-        if 1 < day < case.days and not case.slack and held_for_good(memory):
+        is_left_out = 1 < day < case.days + (not to_the_end)
+        if is_left_out and not case.slack and held_for_good(memory):
             continue
         right = advanced(before, day)
         collected.append(case.apply(right, day))
@@ -183,12 +184,12 @@ def held_for_good(memory: dict[str, pl.DataFrame]) -> bool:
     return rows is not None and rows.height > 0 and rows["reason"].is_in(LASTING).all()
 
 
-def leaked(mistake: Case, clouds: Clouds) -> int:
+def leaked(mistake: Case, clouds: Clouds, *, to_the_end: bool = True) -> int:
     """Count the wrong cells that are published on the first day on which some are.
 
     Of a mistake that creeps: the prices that are far from the right ones on the last day.
     """
-    for day in run(mistake, clouds):
+    for day in run(mistake, clouds, to_the_end=to_the_end):
         if mistake.slack:
             assert _apart(day.right, day.collected, mistake.slack), f"{mistake.id} does not creep"
             return _apart(day.right, day.published, mistake.slack)
@@ -328,7 +329,11 @@ def test_ordinary_days_hold_hardly_a_row(clouds):
 
 
 def test_mistakes_are_not_published(clouds):
-    counts = {case.id: leaked(case, clouds) for case in MISTAKES}
+    """By day what is held for good on the first day is collected again of one case in five only."""
+    counts = {
+        case.id: leaked(case, clouds, to_the_end=NIGHTLY or number % 5 == 0)
+        for number, case in enumerate(MISTAKES)
+    }
     wrong = [f"{name}: {count:,} cells" for name, count in counts.items() if count]
     assert len(wrong) <= MOST_MISTAKES_PUBLISHED, _report("mistakes are published", wrong)
 
