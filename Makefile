@@ -12,8 +12,8 @@ unexport VIRTUAL_ENV
 # Where PYTHONDONTWRITEBYTECODE is set, as in many containers, every process compiles all that it
 # imports. tests/conftest.py keeps bytecode in the same folder.
 ifdef PYTHONDONTWRITEBYTECODE
-run live serve: export PYTHONDONTWRITEBYTECODE :=
-run live serve: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
+run live serve test test-fast: export PYTHONDONTWRITEBYTECODE :=
+run live serve test test-fast: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
 endif
 
 # What runs and builds write. .gitignore has the same list.

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 from tests.helpers.nightly import NIGHTLY
@@ -17,13 +16,6 @@ from tests.helpers.stub_server import StubServer
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"
-
-# Examples of one test may differ in time on a busy machine. pytest has a limit for each test.
-# By day there are few examples, the same in every run; at night they are new ones.
-hypothesis.settings.register_profile(
-    "hwprices", deadline=None, derandomize=not NIGHTLY, max_examples=100 if NIGHTLY else 30
-)
-hypothesis.settings.load_profile("hwprices")
 
 
 def keep_bytecode() -> None:
@@ -43,6 +35,19 @@ def keep_bytecode() -> None:
 # The workers of pytest-xdist inherit the folder.
 if "PYTHONDONTWRITEBYTECODE" in os.environ:
     keep_bytecode()
+
+
+def pytest_configure() -> None:
+    """Limit hypothesis: by day to few examples, the same in every run; at night they are new ones.
+
+    Examples of one test may differ in time on a busy machine. pytest has a limit for each test.
+    """
+    import hypothesis  # 2 s of CPU where its bytecode is not kept
+
+    hypothesis.settings.register_profile(
+        "hwprices", deadline=None, derandomize=not NIGHTLY, max_examples=100 if NIGHTLY else 30
+    )
+    hypothesis.settings.load_profile("hwprices")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,18 +3,15 @@
 A server without work keeps a processor busy too.
 """
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from hwprices.flows import prefect_server as own_server
-from tests.helpers.flows_environment import clean_environment, migrated_home
+from tests.helpers import flows_environment
+from tests.helpers.flows_environment import migrated_home
 from tests.helpers.nightly import NIGHTLY
-from tests.helpers.prefect_server import NO_SERVER, Server, running_server
+from tests.helpers.prefect_server import Server, running_server
 
 CANARY = "c4n4ry4711k4n4r13nv0g3l"
 
@@ -48,30 +45,8 @@ def prefect_server(prefect_home: Path, project: Path) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def server_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of commands that use a Prefect server: one without worker or deployments.
-
-    It is up in a fifth of the time of ``prefect_server``, and no vendor can be reached either.
-    """
-    environment = clean_environment(
-        migrated_home(tmp_path_factory, tmp_path_factory.mktemp("home"))
-    )
-    with mock.patch.dict(os.environ, environment, clear=True):
-        server = own_server.Server()
-    proxies = {"HTTPS_PROXY": NO_SERVER, "NO_PROXY": "127.0.0.1"}
-    try:
-        server.wait()
-        yield {**environment, **proxies, "PREFECT_API_URL": server.api}
-    finally:
-        server.stop()
-
-
 @pytest.fixture
 def own_signals() -> Iterator[None]:
     """Give this process its signal handlers back after the test."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    handlers = [signal.getsignal(number) for number in numbers]
-    yield
-    for number, handler in zip(numbers, handlers, strict=True):
-        signal.signal(number, handler)
+    with flows_environment.own_signals():
+        yield

@@ -1,25 +1,34 @@
-"""What an operator sees when a vendor answers nothing, less than before, or is not configured."""
+"""What an operator sees when a vendor answers nothing, less than before, or is not configured.
 
+The tests share the Prefect server of a command.
+"""
+
+import contextlib
 import json
 import os
 import shutil
-import subprocess
-import sys
+import sqlite3
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import hwprices
+from hwprices import flows
 from hwprices.cli import app
+from hwprices.flows import prefect_server, progress
 from hwprices.publish import locks
 from hwprices.storage.store import Store
 from tests.helpers import azure_pages, processes, vendors
-from tests.helpers.flows_environment import refresh_here
+from tests.helpers.flows_environment import clean_environment, migrated_home, refresh_here
+from tests.helpers.prefect_server import NO_SERVER
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -56,31 +65,10 @@ class Refresh:
     def __call__(self, *arguments: str) -> Seen:
         """Refresh in this process."""
         done = refresh_here(self.environment, self.cwd, *AZURE, *arguments)
-        return self._seen(done.exit_code, done.output)
-
-    @property
-    def screen(self) -> Path:
-        return self.cwd / "screen"
-
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "hwprices", "refresh", *AZURE, *arguments]
-        with self.screen.open("wb") as output:
-            return subprocess.Popen(
-                command,
-                cwd=self.cwd,
-                env=self.environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-
-    def finish(self, process: subprocess.Popen[bytes]) -> Seen:
-        return self._seen(process.wait(500), self.screen.read_text())
-
-    def _seen(self, code: int, screen: str) -> Seen:
         root = self.cwd / "root"
         shown = CliRunner().invoke(app, ["status", "--root", str(root)])
         entries = json.loads((root / "status.json").read_text())["providers"]
-        return Seen(code, screen, entries, shown.exit_code)
+        return Seen(done.exit_code, done.output, entries, shown.exit_code)
 
 
 def refreshing(environment: dict[str, str], azure: StubServer, folder: Path) -> Refresh:
@@ -95,24 +83,48 @@ def refreshing(environment: dict[str, str], azure: StubServer, folder: Path) -> 
 
 
 @pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of commands that use the Prefect server of a command, with no vendor.
+
+    Its database begins with RUNS. It is up in a fifth of the time of ``prefect_server``.
+    """
+    home = migrated_home(tmp_path_factory, tmp_path_factory.mktemp("home"))
+    insert_old_runs(home / "prefect.db")
+    environment = clean_environment(home)
+    with mock.patch.dict(os.environ, environment, clear=True):
+        flows.set_command_defaults(str(home))
+        server = prefect_server.Server()
+    proxies = {"HTTPS_PROXY": NO_SERVER, "NO_PROXY": "127.0.0.1"}
+    try:
+        server.wait()
+        yield {**environment, **proxies, "PREFECT_API_URL": server.api}
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
 def published(
-    server_alone: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    server: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Seen, Path]]:
     """What was seen of a refresh of Azure, which answered, and of Google Cloud, and their root.
 
-    When it begins, another run holds Azure.
+    When it begins, another run holds Azure, until this one waits for it.
     """
     folder = tmp_path_factory.mktemp("published")
     azure = vendors.serve("azure", StubServer().start())
-    refresh = refreshing(server_alone, azure, folder)
-    try:
-        with locks.hold(Store(folder / "root"), "azure", "earlier", print):
-            process = refresh.start("--provider=gcp", *REGIONS)
-            assert processes.wait_until(lambda: "waiting for" in refresh.screen.read_text())
-            assert azure.requests == []
-        yield refresh.finish(process), folder / "root"
-    finally:
-        azure.stop()  # without it a refresh that goes on ends at once
+    refresh = refreshing(server, azure, folder)
+    other, note = ExitStack(), progress.note
+
+    def end_the_other(provider: str, line: str) -> None:
+        note(provider, line)
+        assert azure.requests == []
+        other.close()
+
+    with other, mock.patch.object(progress, "note", end_the_other):
+        other.enter_context(locks.hold(Store(folder / "root"), "azure", "earlier", print))
+        seen = refresh("--provider=gcp", *REGIONS)
+    yield seen, folder / "root"
+    azure.stop()
 
 
 @pytest.fixture
@@ -121,8 +133,8 @@ def azure(stub: Callable[[], StubServer]) -> StubServer:
 
 
 @pytest.fixture
-def refresh(server_alone, azure: StubServer, own_signals: None, tmp_path: Path) -> Refresh:
-    return refreshing(server_alone, azure, tmp_path)
+def refresh(server: dict[str, str], azure: StubServer, tmp_path: Path) -> Refresh:
+    return refreshing(server, azure, tmp_path)
 
 
 @pytest.fixture
@@ -219,3 +231,37 @@ def _prices(refresh: Refresh) -> pl.DataFrame:
     prices = hwprices.open(refresh.cwd / "root").prices
     columns = ["price_id", "currency", "hourly", "upfront", "effective_hourly", "flags"]
     return prices.select(columns).sort("price_id").collect()
+
+
+FLOW, *RUNS = (str(uuid.UUID(int=number)) for number in range(1, 5))
+AGES = ("-1 days", "-29 days", "-31 days")
+
+
+def insert_old_runs(database: Path) -> None:
+    """Insert runs of a flow that ended so long ago, each with a line of its log."""
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("insert into flow (id, name) values (?, 'x')", (FLOW,))
+        for run, age in zip(RUNS, AGES, strict=True):
+            connection.execute(
+                "insert into flow_run (id, name, flow_id, state_type, state_name, end_time)"
+                " values (?, 'x', ?, 'COMPLETED', 'Completed', datetime('now', ?))",
+                (run, FLOW, age),
+            )
+            connection.execute(
+                "insert into log (name, level, flow_run_id, message, timestamp)"
+                " values ('x', 20, ?, 'x', datetime('now'))",
+                (run,),
+            )
+
+
+def test_a_commands_server_deletes_the_runs_of_long_ago(server: dict[str, str]) -> None:
+    """Prefect lets only servers that run for long do it. Its database begins with three runs."""
+    database = Path(server["PREFECT_HOME"], "prefect.db")
+
+    def with_logs() -> set[str]:
+        query = "select id from flow_run union select flow_run_id from log"
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            return {run for (run,) in connection.execute(query)} & {*RUNS}
+
+    assert processes.wait_until(lambda: len(with_logs()) < 3)
+    assert with_logs() == {*RUNS[:2]}

@@ -1,13 +1,11 @@
 """The Prefect server that a command starts for itself, and servers that do not work."""
 
-import contextlib
+import asyncio
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +13,14 @@ from unittest import mock
 
 import httpx
 import pytest
+import sqlalchemy.exc
 
-from hwprices import flows
 from hwprices.cli import refresh as command
 from hwprices.errors import HwpricesError
 from hwprices.flows import prefect_server
 from hwprices.landing.download import NO_HOST, NO_HOST_REMEDY
 from tests.helpers import processes
-from tests.helpers.flows_environment import clean_environment, migrated_home
+from tests.helpers.flows_environment import clean_environment, migrated_home, refresh_here
 from tests.helpers.stub_server import Reply
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
@@ -92,41 +90,6 @@ def test_a_setting_that_prefect_does_not_take_is_an_error_of_one_line(tmp_path: 
     assert process.returncode == 2
 
 
-@pytest.mark.flow
-def test_a_commands_server_deletes_the_runs_of_long_ago(settings, tmp_path, tmp_path_factory):
-    """Prefect lets only servers that run for long do it. Its database begins with three runs."""
-    migrated_home(tmp_path_factory, tmp_path / "home")
-    flows.set_command_defaults(str(tmp_path))
-    database = tmp_path / "home/prefect.db"
-    flow, *runs = (str(uuid.UUID(int=number)) for number in range(1, 5))
-    ages = dict(zip(runs, ("-1 days", "-29 days", "-31 days"), strict=True))
-    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("insert into flow (id, name) values (?, 'refresh')", (flow,))
-        for run, age in ages.items():
-            connection.execute(
-                "insert into flow_run (id, name, flow_id, state_type, state_name, end_time)"
-                " values (?, 'x', ?, 'COMPLETED', 'Completed', datetime('now', ?))",
-                (run, flow, age),
-            )
-            connection.execute(
-                "insert into log (name, level, flow_run_id, message, timestamp)"
-                " values ('x', 20, ?, 'x', datetime('now'))",
-                (run,),
-            )
-    with prefect_server.running() as server:
-        server.wait()
-        assert processes.wait_until(lambda: len(_flow_runs_with_logs(database)) < 3)
-    assert _flow_runs_with_logs(database) == set(runs[:2])
-
-
-def _flow_runs_with_logs(database: Path) -> set[str]:
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        rows = connection.execute(
-            "select id from flow_run union select flow_run_id from log"
-        ).fetchall()
-    return {row[0] for row in rows}
-
-
 def refresh(root: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
     """Start the command for two small providers."""
     return subprocess.Popen(
@@ -140,18 +103,18 @@ def refresh(root: Path, *arguments: str, **variables: str) -> "subprocess.Popen[
 
 
 @pytest.mark.flow
-def test_a_damaged_database_is_an_error_of_one_line(tmp_path: Path) -> None:
+def test_a_damaged_database_is_an_error_that_names_it(tmp_path: Path) -> None:
     """Prefect itself starts its server anew for five minutes then."""
-    database = tmp_path / "data" / ".prefect" / "prefect.db"
-    database.parent.mkdir(parents=True)
+    database = tmp_path / "prefect.db"
     database.write_text("no database")
-    process = refresh(tmp_path / "data")
-    _, errors = process.communicate()
-    [line] = errors.splitlines()
-    assert line.startswith("error: Prefect's server does not start: ")
-    assert "file is not a database" in line
-    assert f"If {database} is damaged, delete it" in line
-    assert process.returncode == 2
+    with (
+        mock.patch.dict(os.environ, clean_environment(tmp_path), clear=True),
+        prefect_server.running() as server,
+        pytest.raises(HwpricesError, match=r"^Prefect's server does not start: ") as error,
+    ):
+        server.wait()
+    assert "file is not a database" in str(error.value)
+    assert f"If {database} is damaged, delete it" in str(error.value)
 
 
 @pytest.mark.flow
@@ -168,12 +131,12 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
 def test_the_password_of_a_server_that_refuses_is_not_shown(tmp_path, stub) -> None:
     server = stub().on("/api/*", Reply.json({"detail": "Unauthorized"}, status=401))
     url = server.url.replace("://", "://me:c4n4ry4711@")
-    process = refresh(tmp_path / "data", PREFECT_API_URL=f"{url}/api")
-    output, errors = process.communicate()
-    [line] = errors.splitlines()
+    environment = {**clean_environment(tmp_path), "PREFECT_API_URL": f"{url}/api"}
+    done = refresh_here(environment, tmp_path, "--root", "data", *SMALL)
+    [line] = done.stderr.splitlines()
     assert line.startswith("error: cannot use Prefect's server: Client error '401 ")
-    assert "c4n4ry4711" not in output + errors
-    assert process.returncode == 2
+    assert "c4n4ry4711" not in done.output
+    assert done.exit_code == 2
 
 
 def test_a_failure_of_a_provider_quotes_no_password() -> None:
@@ -267,42 +230,35 @@ def test_providers_whose_hosts_were_not_found_are_one_line() -> None:
     ]  # fmt: skip
 
 
-TWO_WRITERS = """
-import asyncio, sys
-import sqlalchemy as sa
-from hwprices.flows import prefect_server
-from prefect.server.database.configurations import AioSqliteConfiguration
+async def two_writers(url: str) -> None:
+    """Run transactions that read, wait for each other, and then write, as Prefect's services do."""
+    from prefect.server.database.configurations import AioSqliteConfiguration
 
-async def main(url):
     config = AioSqliteConfiguration(connection_url=url)
     engine = await config.engine()
 
-    async def run(statement):
+    async def run(statement: str) -> None:
         session = await config.session(engine)
         async with session, config.begin_transaction(session):
-            await session.execute(sa.text("SELECT 1 FROM sqlite_master"))
+            await session.execute(sqlalchemy.text("SELECT 1 FROM sqlite_master"))
             await asyncio.sleep(0.5)
-            await session.execute(sa.text(statement))
+            await session.execute(sqlalchemy.text(statement))
 
     await run("CREATE TABLE IF NOT EXISTS seen (number INTEGER)")
     await asyncio.gather(*(run(f"INSERT INTO seen VALUES ({n})") for n in range(3)))
 
-url = f"sqlite+aiosqlite:///{sys.argv[1]}"
-try:
-    asyncio.run(main(url))
-except sa.exc.OperationalError as error:
-    print(error)
-prefect_server.lock_before_reading()
-asyncio.run(main(url))
-"""
-"""Transactions that read, wait for each other, and then write, as Prefect's services do."""
 
-
-def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:
+def test_two_writers_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They gave 26 tracebacks of "database is locked" in two hours of ``hwprices admin serve``.
 
     Where Prefect's own server no longer fails, ``lock_before_reading`` can go.
     """
-    arguments = ("-c", TWO_WRITERS, tmp_path / "prefect.db")
-    done = processes.python(*arguments, env=clean_environment(tmp_path))
-    assert "database is locked" in done.stdout
+    from prefect.server.database.configurations import AioSqliteConfiguration
+
+    own = AioSqliteConfiguration.begin_transaction
+    monkeypatch.setattr(AioSqliteConfiguration, "begin_transaction", own)  # restored at the end
+    url = f"sqlite+aiosqlite:///{tmp_path}/prefect.db"
+    with pytest.raises(sqlalchemy.exc.OperationalError, match="database is locked"):
+        asyncio.run(two_writers(url))
+    prefect_server.lock_before_reading()
+    asyncio.run(two_writers(url))

@@ -137,8 +137,9 @@ def added(world: World, vendor: Vendor, mutation: str) -> Future:
             ids |= _new_ids(members, mutation, [record for _, record in copies])
             new += copies
     followers = [(rates, copy.deepcopy(r)) for rates, r in _followers(future, vendor, ids)]
-    for records, record in [*new, *followers]:
-        records.append(scaled(with_texts(record, ids), vendor.amounts))
+    lists, lines = zip(*new, *followers, strict=True) if new or followers else ((), ())
+    for records, record in zip(lists, with_texts([*lines], ids), strict=True):
+        records.append(scaled(record, vendor.amounts))
     words: dict[str, str] = {}
     for step in steps:
         pairs = step.words.items() if isinstance(step, CopyPages) else step.edits.values()

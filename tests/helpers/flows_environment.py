@@ -3,9 +3,10 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from unittest import mock
 
@@ -45,11 +46,23 @@ def migrated_home(factory: pytest.TempPathFactory, home: Path) -> Path:
     return shutil.copytree(made_once(factory, "prefect", migrate), home, dirs_exist_ok=True)
 
 
+@contextlib.contextmanager
+def own_signals() -> Iterator[None]:
+    """Give this process its signal handlers back after the block."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
+
+
 def refresh_here(environment: Mapping[str, str], folder: Path, *arguments: str) -> Result:
     """Run ``hwprices admin refresh`` in this process, for the server that ``environment`` names.
 
-    A process of its own imports Prefect first: 5 s of CPU. Use the fixture ``own_signals``. The
-    console shows no logs of Prefect: the command turns them off before it imports Prefect.
+    A process of its own imports Prefect first: 5 s of CPU. The console shows no logs of Prefect:
+    the command turns them off before it imports Prefect.
     """
     from prefect.logging.handlers import PrefectConsoleHandler
     from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
@@ -58,6 +71,7 @@ def refresh_here(environment: Mapping[str, str], folder: Path, *arguments: str) 
 
     names = (PREFECT_API_URL, PREFECT_HOME)
     with (
+        own_signals(),
         mock.patch.dict(os.environ, environment, clear=True),
         contextlib.chdir(folder),
         temporary_settings({name: environment[name.name] for name in names}),

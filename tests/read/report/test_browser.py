@@ -48,6 +48,7 @@ STATIC = (
 )
 
 CELLS = 200
+WIDE = {"width": 1360, "height": 850}
 GRAVE = {"serious", "critical"}
 
 SIZES = """() => [...new Set(Array.from(
@@ -65,12 +66,22 @@ class Visit:
     def __init__(self, page: Any, address: str) -> None:
         self.page = page
         self.address = address
-        self.faults: list[str] = []
-        self.requests: list[str] = []
+        self.start()
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("console", self._console)
         page.on("dialog", self._dialog)
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def start(self) -> None:
+        """Forget what was before."""
+        self.faults: list[str] = []
+        self.requests: list[str] = []
+
+    def check(self) -> None:
+        """There must have been no fault and no request to elsewhere."""
+        assert self.faults == []
+        own = (self.address, "data:", "blob:", "about:")
+        assert [url for url in self.requests if not url.startswith(own)] == []
 
     def _console(self, message: Any) -> None:
         if message.type in {"error", "warning"}:
@@ -101,21 +112,28 @@ class Visit:
 
 @contextmanager
 def visit(browser: Any, address: str, **options: Any) -> Iterator[Visit]:
-    """Open a page; at the end there must have been no fault and no request to elsewhere."""
-    context = browser.new_context(**{"viewport": {"width": 1360, "height": 850}, **options})
+    """Open a page, and check it at the end."""
+    context = browser.new_context(**{"viewport": WIDE, **options})
     opened = Visit(context.new_page(), address)
     yield opened
     context.close()
-    assert opened.faults == []
-    own = (address, "data:", "blob:", "about:")
-    assert [url for url in opened.requests if not url.startswith(own)] == []
+    opened.check()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any, folder: Path) -> Iterator[Visit]:
+    with visit(browser, folder.as_uri()) as opened:
+        yield opened
 
 
 @pytest.fixture
-def wide(browser: Any, folder: Path) -> Iterator[Visit]:
-    """The page opened from a file in a wide window."""
-    with visit(browser, folder.as_uri()) as opened:
-        yield opened
+def wide(window: Visit) -> Iterator[Visit]:
+    """The page opened from a file in a wide window, which the tests share: it stores nothing."""
+    window.start()
+    window.page.set_viewport_size(WIDE)
+    yield window
+    window.page.goto("about:blank")
+    window.check()
 
 
 @pytest.fixture(scope="module")
