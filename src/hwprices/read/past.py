@@ -167,9 +167,8 @@ def answer(
         purchase option and time.
 
     Raises:
-        HwpricesError: the release has no history, or the question is not understood.
+        HwpricesError: the question is not understood.
     """
-    table(dataset)
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)
     if search.max_price is not None or search.max_price_per_accelerator is not None:
@@ -218,20 +217,6 @@ def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame
     joined = rows.join(marks, on="price_id", how="left", maintain_order="left")
     is_open = pl.col("valid_to").is_null()
     return joined.with_columns(placeholder=pl.col("placeholder").fill_null(False) & is_open)
-
-
-def table(tables: Tables) -> pl.LazyFrame:
-    """Open the price history of a release.
-
-    Raises:
-        HwpricesError: it has none.
-    """
-    try:
-        return tables.scan("price_history")
-    except HwpricesError as error:
-        raise HwpricesError(
-            "this release has no price history", "The next published release will have one."
-        ) from error
 
 
 def valid_at(rows: pl.LazyFrame, time: datetime) -> pl.LazyFrame:
@@ -367,7 +352,7 @@ def diff(
             f"{since:%Y-%m-%d %H:%M} UTC is after the release of {until:%Y-%m-%d %H:%M} UTC",
             "Name an earlier day (a day counts until its end), or the earlier release first.",
         )
-    rows = table(tables)
+    rows = tables.scan("price_history")
     first = rows.select(pl.col("valid_from").min()).collect().item()
     if first is None or since < first:
         begins = f"{first:%Y-%m-%d %H:%M} UTC" if first else "with the next release"

@@ -13,21 +13,20 @@ A bill has millions of lines, but few kinds of lines. Texts are parsed once for 
 combination of KIND.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
+from hwprices.specs import csv_rows
 from hwprices.units import HOURS_PER_MONTH
 
 AMOUNT = "DECIMAL(38,12)"  # Money and quantities; digits after the twelfth decimal are rounded
 TIME = "TIMESTAMPTZ"
 TEXT = "VARCHAR"
 
-with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") as _file:
-    _TABLE = list(csv.DictReader(_file))
+_TABLE = csv_rows(Path(__file__).with_name("columns.csv"))
 
 COLUMNS = {
     row["column"]: {"amount": AMOUNT, "time": TIME, "text": TEXT}[row["type"]] for row in _TABLE

@@ -194,19 +194,7 @@ def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays"
     """Apply own discounts to rows of prices; add ``list_effective_hourly`` and ``overlay``."""
     warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
     columns = [*prices.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
-    return apply.apply(described(dataset, prices), overlays).select(columns)
-
-
-def described(dataset: "Release", prices: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the columns that rules need: family, accelerator_id, country."""
-    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    machines = dataset.scan("instance_types").select(
-        "provider", "instance_type", "family", accelerator_id=first
-    )
-    regions = dataset.scan("regions").select("provider", "region", "country")
-    return prices.join(machines, on=["provider", "instance_type"], how="left").join(
-        regions, on=["provider", "region"], how="left"
-    )
+    return apply.apply(apply.described(dataset, prices), overlays).select(columns)
 
 
 def _csv(path: Path, rows: pl.DataFrame) -> None:

@@ -5,7 +5,6 @@ https://www.iso.org/obp/ui/#search (ISO 3166-1). A country that is missing there
 code.
 """
 
-import csv
 import difflib
 import re
 from collections import Counter, defaultdict
@@ -21,6 +20,7 @@ from hwprices.errors import MAX_SUGGESTIONS, HwpricesError
 from hwprices.read.find.search import pairs
 from hwprices.release.release import Tables, names_of
 from hwprices.schemas.vocabulary import CONTINENTS
+from hwprices.specs import csv_rows
 from hwprices.specs.rules import machine_cpus
 
 if TYPE_CHECKING:
@@ -189,10 +189,11 @@ def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
     )
 
 
-with Path(__file__).with_name("countries.csv").open(encoding="utf-8", newline="") as _file:
-    CODES = {
-        name: row["code"] for row in csv.DictReader(_file) for name in row["names"].split("; ")
-    }
+CODES = {
+    name: row["code"]
+    for row in csv_rows(Path(__file__).with_name("countries.csv"))
+    for name in row["names"].split("; ")
+}
 """ISO codes by the names of countries in lower case."""
 
 SHORT_CONTINENTS = {"eu": "europe"}

@@ -1,6 +1,6 @@
 """Find prices by the machine's specification, its region, and the purchase option."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
@@ -217,17 +217,6 @@ def _per(part: str, price: str) -> pl.Expr:
         is_divided &= pl.col("accelerator_kind") == NO_ACCELERATOR
     divisor = pl.when(is_divided).then(pl.col(part)).cast(WideMoney)
     return (pl.col(price).cast(WideMoney) / divisor).cast(Money)
-
-
-def not_compared(dataset: Tables, search: Search) -> dict[str, int]:
-    """Count by currency the prices that a price limit leaves out because they have no rate."""
-    without_limit = replace(search, max_price=None, max_price_per_accelerator=None)
-    if search == without_limit:
-        return {}
-    others = ~pl.col("currency").is_in([currency.USD, *search.usd_per])
-    rows = find(dataset, without_limit).filter(others)
-    counts = rows.group_by("currency").len().sort("currency").collect()
-    return dict(counts.iter_rows())
 
 
 def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFrame:

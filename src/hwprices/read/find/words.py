@@ -6,7 +6,6 @@ accelerator counts it: "8 h100" is 8xH100. A word that means nothing, or two kin
 error with a suggestion.
 """
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,6 +52,7 @@ from hwprices.schemas.vocabulary import (
     SOFTWARE,
     TENANCIES,
 )
+from hwprices.specs import csv_rows
 from hwprices.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
 MAX_WORDS = 4  # of one name: "united arab emirates", "standard nc24ads a100 v4"
@@ -69,16 +69,11 @@ SKIPPED = frozenset(_SKIPPED.split())
 
 _ENDS = "?!.:\"'"  # Signs of a sentence around a word
 
-
-def _sheet(name: str) -> list[dict[str, str]]:
-    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
-
-
-OTHER_NAMES = {row["name"]: (row["kind"], row["code"]) for row in _sheet("synonyms.csv")}
+_FOLDER = Path(__file__).parent
+OTHER_NAMES = {r["name"]: (r["kind"], r["code"]) for r in csv_rows(_FOLDER / "synonyms.csv")}
 """Synonyms: kind of thing and code."""
 
-OTHER_CLOUDS = {row["name"]: row["provider"] for row in _sheet("clouds.csv")}
+OTHER_CLOUDS = {row["name"]: row["provider"] for row in csv_rows(_FOLDER / "clouds.csv")}
 """Names of clouds besides those of the release: the code of the provider."""
 
 KINDS = {
