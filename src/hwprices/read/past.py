@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.formulas import first_of
 from hwprices.read.find import request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
@@ -449,32 +450,24 @@ def _touches_placeholder() -> pl.Expr:
 
 def _change() -> pl.Expr:
     old, new = pl.col("old_effective_hourly"), pl.col("new_effective_hourly")
-    by_value = (
-        pl.when(~pl.col("old_exists"))
-        .then(pl.lit("added"))
-        .when(~pl.col("new_exists"))
-        .then(pl.lit("removed"))
-        .when(_touches_placeholder())
-        .then(pl.lit(TO_OR_FROM_PLACEHOLDER))
-        .when(old.is_null() & new.is_not_null())
-        .then(pl.lit("price_known"))
-        .when(old.is_not_null() & new.is_null())
-        .then(pl.lit("price_unknown"))
-        .when(new > old)
-        .then(pl.lit("price_up"))
-        .when(new < old)
-        .then(pl.lit("price_down"))
-        .otherwise(pl.lit("terms_changed"))
+    by_value = first_of(
+        {
+            "added": ~pl.col("old_exists"),
+            "removed": ~pl.col("new_exists"),
+            TO_OR_FROM_PLACEHOLDER: _touches_placeholder(),
+            "price_known": old.is_null() & new.is_not_null(),
+            "price_unknown": old.is_not_null() & new.is_null(),
+            "price_up": new > old,
+            "price_down": new < old,
+        },
+        "terms_changed",
     )
-    return (
-        pl.when("unclear")
-        .then(pl.lit("unclear"))
-        .when(pl.col("ours") & ~pl.col("vendors"))
-        .then(pl.lit("restated"))
-        .when(~pl.col("vendors"))
-        .then(pl.lit("first_collected"))
-        .otherwise(by_value)
-    )
+    by_reason = {
+        "unclear": pl.col("unclear"),
+        "restated": pl.col("ours") & ~pl.col("vendors"),
+        "first_collected": ~pl.col("vendors"),
+    }
+    return pl.coalesce(first_of(by_reason), by_value)
 
 
 PRICE_OPTIONS = (

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.landing.pages import Page
 from hwprices.providers import Part
 from hwprices.rows import frames, prices
@@ -246,12 +247,9 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _purchase_option() -> pl.Expr:
-    return (
-        pl.when(pl.col("term_type") == "Reserved")
-        .then(pl.lit("reserved"))
-        .when(pl.col("capacity_block"))
-        .then(pl.lit("capacity_block"))
-        .otherwise(pl.lit("on_demand"))
+    return first_of(
+        {"reserved": pl.col("term_type") == "Reserved", "capacity_block": pl.col("capacity_block")},
+        "on_demand",
     )
 
 

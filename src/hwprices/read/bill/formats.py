@@ -19,6 +19,7 @@ from pathlib import Path
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.specs import csv_rows
 from hwprices.units import HOURS_PER_MONTH
 
@@ -298,25 +299,27 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         license_model=pl.when(words.str.contains(r"(?i)\bbyol\b"))
         .then(pl.lit("byol"))
         .otherwise(pl.lit("included")),
-        tenancy=pl.when(tenancy.str.contains(r"(?i)\bhost(?:boxusage)?\b"))
-        .then(pl.lit("host"))
-        .when(tenancy.str.contains(r"(?i)dedicated"))
-        .then(pl.lit("dedicated"))
-        .otherwise(pl.lit("shared")),
+        tenancy=first_of(
+            {
+                "host": tenancy.str.contains(r"(?i)\bhost(?:boxusage)?\b"),
+                "dedicated": tenancy.str.contains(r"(?i)dedicated"),
+            },
+            "shared",
+        ),
         place=plain_place(pl.col("region")),
         hours=_first(unit, {pattern: str(hours) for pattern, hours in UNITS.items()}).cast(
             pl.Int64
         ),
         block=block_of(unit),
-        bought=pl.when(
-            (pl.col("option") == "spot")
-            | usage.str.contains("SpotUsage|Spot$")
-            | details.str.contains(r'"x_Preemptible":\s*"?true')
-        )
-        .then(pl.lit("spot"))
-        .when(pl.col("option") == "committed")
-        .then(pl.lit("committed"))
-        .otherwise(pl.lit("on_demand")),
+        bought=first_of(
+            {
+                "spot": (pl.col("option") == "spot")
+                | usage.str.contains("SpotUsage|Spot$")
+                | details.str.contains(r'"x_Preemptible":\s*"?true'),
+                "committed": pl.col("option") == "committed",
+            },
+            "on_demand",
+        ),
     )
 
 
