@@ -193,12 +193,8 @@ def machine_lines(
 ) -> list[str]:
     """Write the history of a machine type or family: one block for each purchase option.
 
-    Args:
-        rows: the rows of a ``PastAnswer``.
-        moves: what ``spot_moves`` returns.
-        width: columns of the terminal.
-        chart: whether to draw a line of bars.
-        limit: how many purchase options; those that changed most often come first.
+    ``rows`` are those of a ``PastAnswer``, ``moves`` is what ``spot_moves`` returns, ``width``
+    counts columns. ``limit``: how many purchase options; those that changed most often come first.
     """
     rows = rows.with_columns(valid_from=BEGINS)
     lines = [_heading(rows), ""]

@@ -394,12 +394,8 @@ def ask(
     Other pages that are needed, such as the machine types of a composed price, are the landed pages
     of the release; they are fetched only if these are gone.
 
-    Args:
-        store: the dataset. Nothing is written there.
-        release: the release that has the price.
-        sought: the price.
-        settings: the common settings; ``source`` and ``root`` are not used.
-        announce: called with a line before each download, and with its size afterwards.
+    Nothing is written to ``store``; ``source`` and ``root`` of the settings are not used.
+    ``announce`` is called with a line before each download, and with its size afterwards.
 
     Raises:
         HwpricesError: the price is on a price sheet, or a page is unavailable or cannot be read.

@@ -516,12 +516,9 @@ def compare_live(
 ) -> Recheck:
     """Compare a citation with the vendor's current price.
 
-    Args:
-        stored: the comparison with the release.
-        amount: the vendor's current price; None if it is no longer listed.
-        re_read: the price that the installed program reads from the pages of the release; None if
-            they are gone.
-        at: when the vendor was asked.
+    ``stored``: the comparison with the release. ``amount``: the vendor's price at the time ``at``;
+    None if it is no longer listed. ``re_read``: the price that the installed program reads from the
+    pages of the release; None if they are gone.
     """
     answer = replace(stored, release="live", amount=amount, since=at, last_day=None, reason="")
     if amount is None:

@@ -248,10 +248,7 @@ def sustained_use_costs(
     Pairs of share and cost, from (0, 0) to the full month. The cost is per hour of the month; it is
     linear between two shares.
 
-    Args:
-        series: as in ``sustained_use``.
-        component_costs: as in ``sustained_use``.
-        rules: as in ``sustained_use``.
+    The arguments are those of ``sustained_use``.
     """
     rules = read_discount_rules() if rules is None else rules
     steps = {
@@ -292,12 +289,8 @@ def flexible_commitment(
 ) -> Decimal | None:
     """Return the cost per hour under a flexible (spend-based) commitment, None if not offered.
 
-    Args:
-        series: the machine's series (instance_types.series).
-        component_costs: on-demand cost per hour by component, as in price_components; components
-            that the commitment does not cover keep their price.
-        term_months: 12 or 36.
-        rules: the rules to apply; by default those of this installation.
+    The arguments are those of ``sustained_use``, and ``term_months``: 12 or 36. Components that the
+    commitment does not cover keep their price.
     """
     rules = read_discount_rules() if rules is None else rules
     paid = flexible_shares(rules)

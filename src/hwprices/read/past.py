@@ -99,12 +99,9 @@ def understand(
 ) -> Search:
     """Turn a question about past prices into a search.
 
-    Args:
-        names: the names in ``PastTables``.
-        text: a question in a few words, as ``request.request`` takes it; or the complete name of a
-            machine type, even if its words have other meanings: "NVIDIA L40S with AMD CPU".
-        usual: the values of fields that neither words nor options set.
-        options: those of ``PastOptions``; CURRENT_ONLY are rejected.
+    ``text``: a question as ``request.request`` takes it; or the complete name of a machine type,
+    even if its words have other meanings: "NVIDIA L40S with AMD CPU". ``names`` are those in
+    ``PastTables``; ``usual`` is as in ``request.request``. The options CURRENT_ONLY are rejected.
 
     Raises:
         HwpricesError: a word or option is not understood (the message suggests similar ones), or
@@ -332,11 +329,8 @@ def diff(
     A price that moved and came back does not differ. ``change`` is a code of the table changes, or
     TO_OR_FROM_PLACEHOLDER. ``partly_restated``: part of the difference is our own correction.
 
-    Args:
-        tables: a release of ``until`` or later. The release at ``since`` need not be kept.
-        since: the earlier time.
-        until: the later time.
-        before: the placeholders of the newest kept release that is not later than ``since``.
+    ``tables``: a release of ``until`` or later. The release at ``since`` need not be kept.
+    ``before``: the placeholders of the newest kept release that is not later than ``since``.
 
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,

@@ -225,11 +225,8 @@ def why_not_sold(
 ) -> str | None:
     """Explain whether the release does not cover machines, or the vendor does not sell them.
 
-    Args:
-        dataset: the release.
-        machines: provider and instance_type.
-        regions: provider and region, of the machines' providers.
-        covered: result of ``coverage_by_provider``.
+    ``machines``: provider and instance_type. ``regions``: provider and region, of the machines'
+    providers. ``covered``: the result of ``coverage_by_provider``.
 
     Returns None if the machines have any price in one of the regions.
     """

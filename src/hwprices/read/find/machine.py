@@ -65,12 +65,8 @@ def answer(
     which a commitment costs less than on demand in the same place. Spot prices have MOVES, of the
     last 90 days.
 
-    Args:
-        dataset: the release.
-        name: a machine type.
-        text: which prices, in words.
-        overlays: own discounts.
-        options: those of ``Options``. Without ``os``, ``license`` or ``tenancy``, all of them.
+    ``text``: which prices, in words. ``options``: those of ``Options``. Without ``os``, ``license``
+    or ``tenancy``, all of them.
 
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
@@ -285,10 +281,7 @@ def managed_prices(
 ) -> pl.DataFrame:
     """Return the hourly prices of a machine in SageMaker, compared with on demand in the region.
 
-    Args:
-        dataset: a release.
-        machine: the machine.
-        prices: its prices, as ``answer`` returns them.
+    ``prices``: those of the machine, as ``answer`` returns them.
 
     Returns:
         ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,

@@ -29,11 +29,8 @@ ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 def combine(a: Search, b: Search, set_in_b: Collection[str], names: ReleaseWords) -> Search:
     """Return the search that finds what both searches find.
 
-    Args:
-        a: the search of the words, as ``words.understand`` returns it.
-        b: the search of the options.
-        set_in_b: the fields that options set, even if to their usual value.
-        names: what words may mean in the release.
+    ``a``: the search of the words, as ``words.understand`` returns it. ``b``: the search of the
+    options. ``set_in_b``: the fields that options set, even if to their usual value.
 
     Raises:
         HwpricesError: the searches contradict each other.
@@ -135,11 +132,8 @@ def request(
 ) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
-    Args:
-        names: what words may mean in the release.
-        text: a question in a few words; see ``words.understand``.
-        usual: the values of fields that neither words nor options set.
-        options: those of ``Options``.
+    ``text``: a question in a few words; see ``words.understand``. ``usual``: the values of fields
+    that neither words nor options set.
 
     Raises:
         HwpricesError: a word or a value is not understood, or there is no such option; the message

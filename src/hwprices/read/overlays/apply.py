@@ -45,9 +45,7 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
     list price, and ``overlay``, the names of the rules that applied in their order, or null.
     Unknown prices stay unknown. A change that would leave nothing of a price does not apply.
 
-    Args:
-        rows: one price a row, with the columns of machines that the rules name.
-        overlays: the rules and the day.
+    ``rows``: one price a row, with the columns of machines that the rules name.
     """
     rows = rows.with_columns(
         pl.col("effective_hourly").alias(LIST_PRICE),
@@ -262,10 +260,7 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords | No
     Warns once for each text that no price has, with similar texts, and once for each rule whose
     texts no price has together.
 
-    Args:
-        dataset: the release.
-        overlays: the rules and the day.
-        names: the names of the release, if already read.
+    ``names``: the names of the release, if already read.
     """
     for count, line in enumerate(unmatched(dataset, overlays, names or ReleaseWords(dataset))):
         if count == MAX_WARNINGS:
