@@ -417,11 +417,8 @@ def _component() -> pl.Expr:
 
 
 def _match(column: str, patterns: dict[str, str], default: str) -> pl.Expr:
-    value = pl.coalesce(
-        pl.when(pl.col(column).str.contains(pattern)).then(pl.lit(value))
-        for pattern, value in patterns.items()
-    )
-    return value.fill_null(default)
+    found = {word: pl.col(column).str.contains(pattern) for pattern, word in patterns.items()}
+    return first_of(found, default)
 
 
 def _problems() -> list[Problem]:

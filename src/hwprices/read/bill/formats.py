@@ -296,9 +296,7 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
             ).then(pl.lit("linux")),
         ),
         software=_first(words, SOFTWARE).fill_null("none"),
-        license_model=pl.when(words.str.contains(r"(?i)\bbyol\b"))
-        .then(pl.lit("byol"))
-        .otherwise(pl.lit("included")),
+        license_model=first_of({"byol": words.str.contains(r"(?i)\bbyol\b")}, "included"),
         tenancy=first_of(
             {
                 "host": tenancy.str.contains(r"(?i)\bhost(?:boxusage)?\b"),
