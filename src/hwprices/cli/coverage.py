@@ -99,7 +99,8 @@ def render_coverage(
     priced = regions.filter(pl.col("prices") > 0)
     shown = priced.head(limit or priced.height)
     parts.append(_regions(shown, moment))
-    for provider, names in _without_prices(regions):
+    lacking = regions.filter(pl.col("prices") == 0).group_by("provider").agg("region")
+    for provider, names in lacking.sort("provider").iter_rows():
         parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
     return Group(*parts)
 
@@ -151,12 +152,6 @@ def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
 def _percent(share: float) -> str:
     """Write a share below 1. It is rounded down, and 0 % means none at all."""
     return "< 1 %" if 0 < share < 0.01 else f"{math.floor(100 * share)} %"
-
-
-def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
-    lacking = regions.filter(pl.col("prices") == 0)
-    grouped = lacking.group_by("provider").agg("region").sort("provider")
-    return [(str(provider), list(names)) for provider, names in grouped.iter_rows()]
 
 
 def _regions(priced: pl.DataFrame, now: datetime) -> Table:
