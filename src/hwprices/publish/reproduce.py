@@ -223,9 +223,7 @@ def _other_pages(run: Run, entry: ProviderEntry) -> str:
     """Describe the units whose pages in the run are not those of the release; empty if none."""
     in_release = {unit.unit: unit.pages for unit in entry.inputs.units}
     in_run = {
-        f"{result.unit.kind}/{result.unit.region}": tuple(
-            page.sha256[:DIGEST_CHARACTERS] for page in result.pages
-        )
+        _key(result.unit): tuple(page.sha256[:DIGEST_CHARACTERS] for page in result.pages)
         for result in run.results
     }
     units = {*in_release, *in_run}
@@ -372,14 +370,12 @@ class LivePrice:
 
     ``amount``: prices.effective_hourly; None if the vendor no longer lists it. ``re_read``: the
     amount that this program reads from the pages of the release; None if they are gone or lack the
-    price. ``fetched`` and ``bytes``: number and compressed length of the pages fetched.
+    price.
     """
 
     amount: Decimal | None
     re_read: Decimal | None
     at: datetime
-    fetched: int
-    bytes: int
 
 
 def ask(
@@ -434,13 +430,10 @@ def ask(
                 if amount is None and units:
                     fetched += _fetch(collector, units, sought, announce, sizes)
                     amount = _read_price(provider, landing, [*fetched, *kept], sought)
-        pages = [page for result in fetched for page in result.pages]
         return LivePrice(
             amount=amount,
             re_read=_read_price(provider, old_landing, old, sought) if old else None,
             at=datetime.now(UTC),
-            fetched=len(pages),
-            bytes=sum(page.bytes for page in pages),
         )
 
 
