@@ -75,18 +75,16 @@ def coverage(
     print_frame(regions, lambda rows: Group(render_coverage(rows, call().limit), *below))
 
 
-def render_coverage(
-    regions: pl.DataFrame, limit: int | None, *, now: datetime | None = None
-) -> RenderableType:
+def render_coverage(regions: pl.DataFrame, limit: int | None) -> RenderableType:
     """Draw what a release covers: a line for each provider, and one for each priced region."""
-    moment = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     covered = table_of(
         covers.by_provider(regions),
         {
             "cloud": "provider",
             "regions": lambda row: f"{row['regions_with_prices']} of {row['regions']}",
             "prices": ("prices", count),
-            "seen": lambda row: _age(row, moment),
+            "seen": lambda row: _age(row, now),
             "options": lambda row: codes(row["purchase_options"]),
             "systems": lambda row: codes(row["operating_systems"]),
             "currencies": lambda row: " ".join(row["currencies"]),
@@ -95,10 +93,8 @@ def render_coverage(
         wrap=["options", "systems"],
         least=["systems", "currencies"],
     )
-    parts: list[RenderableType] = [covered]
     priced = regions.filter(pl.col("prices") > 0)
-    shown = priced.head(limit or priced.height)
-    parts.append(_regions(shown, moment))
+    parts: list[RenderableType] = [covered, _regions(priced.head(limit or priced.height), now)]
     lacking = regions.filter(pl.col("prices") == 0).group_by("provider").agg("region")
     for provider, names in lacking.sort("provider").iter_rows():
         parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
