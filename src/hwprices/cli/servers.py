@@ -87,12 +87,12 @@ def program() -> str:
     return str(beside) if beside.exists() else NAME
 
 
+SetupName = Literal["systemd", "compose", "kubernetes", "ecs"]  # The folders of deploy/
+
+
 @shares()
 def deploy(
-    setup: Annotated[
-        Literal["systemd", "compose", "kubernetes", "ecs"],
-        typer.Argument(help="Which set-up of the folder deploy/."),
-    ],
+    setup: Annotated[SetupName, typer.Argument(help="Which set-up of the folder deploy/.")],
     job_template: Annotated[
         Path | None,
         typer.Option(
