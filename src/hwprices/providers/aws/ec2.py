@@ -259,11 +259,9 @@ class _RefusedError(FetchError):
 
 def has_credentials() -> bool:
     """Check whether boto3's chain has credentials. May wait a second for the metadata service."""
-    from botocore.exceptions import BotoCoreError
-
     try:
-        return _session().get_credentials() is not None
-    except BotoCoreError:
+        return credential_source() is not None
+    except FetchError:
         return True  # The configured ones are unusable: the units fail and say so.
 
 

@@ -401,8 +401,8 @@ def _part_rows(lines: pl.DataFrame) -> pl.DataFrame:
         component=_component(),
         purchase_option=pl.lit("on_demand"),
         term_months=pl.lit(0),
-        unit=_match("unit", UNITS, "sku_unit"),
-        per=_match("unit", PERIODS, "use"),
+        unit=_unit_as(UNITS, "sku_unit"),
+        per=_unit_as(PERIODS, "use"),
         tier_from=start.replace("", "0").cast(amount, strict=False),
         tier_to=pl.when(~end.is_in(OPEN_END)).then(end.cast(amount, strict=False)),
         effective_from=read_date(pl.col("effective_date")),
@@ -416,8 +416,8 @@ def _component() -> pl.Expr:
     return name.str.replace_all(r"[^!-~]", "_")
 
 
-def _match(column: str, patterns: dict[str, str], default: str) -> pl.Expr:
-    found = {word: pl.col(column).str.contains(pattern) for pattern, word in patterns.items()}
+def _unit_as(patterns: dict[str, str], default: str) -> pl.Expr:
+    found = {word: pl.col("unit").str.contains(pattern) for pattern, word in patterns.items()}
     return first_of(found, default)
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.device.measured import WHERE_SOLD
 from hwprices.read.find import words as meanings
-from hwprices.read.find.names import ReleaseWords, find_machines
+from hwprices.read.find.names import ReleaseWords, find_machines, squeeze
 from hwprices.release.release import Tables
 from hwprices.specs import csv_rows
 from hwprices.units import Money
@@ -189,11 +189,6 @@ class NamedDevice:
     def words(self) -> set[str]:
         """All words of id, name, maker and architecture."""
         return words(f"{self.device_id} {self.name} {self.vendor} {self.architecture}")
-
-
-def squeeze(text: str) -> str:
-    """Keep letters and digits, in lower case: "RTX 4090", "rtx-4090" and "RTX4090" are equal."""
-    return re.sub(r"[^a-z0-9]+", "", text.lower())
 
 
 def words(text: str) -> set[str]:

@@ -156,7 +156,6 @@ CENT = Decimal("0.01")
 class Coverage:
     """The number of known regions of a provider, and its regions with prices."""
 
-    provider: str
     known: int
     priced: frozenset[str]
 
@@ -168,7 +167,6 @@ def coverage_by_provider(dataset: Tables) -> dict[str, Coverage]:
     providers = sorted({*priced["provider"], *regions["provider"]})
     return {
         provider: Coverage(
-            provider,
             regions.filter(provider=provider).height,
             frozenset(priced.filter(provider=provider)["region"]),
         )

@@ -155,7 +155,8 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     )
     keep_all: Literal["left", "inner"] = "inner" if restricts_machines(search) else "left"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
-    return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
+    placed = joined.join(regions, on=["provider", "region"], how="left")
+    return placed.with_columns(accelerator_id=only_accelerator()).drop("accelerators")
 
 
 def types_of(dataset: Tables, search: Search) -> set[str] | None:
@@ -326,8 +327,7 @@ def restricts_machines(search: Search) -> bool:
     return len(machine_conditions(search)) > 1
 
 
-def _with_accelerator(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Replace the accelerators by the id of their only kind; null for none or several kinds."""
+def only_accelerator() -> pl.Expr:
+    """Return the id of a machine's only kind of accelerator; null for none or several kinds."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    only = pl.when(pl.col("accelerators").list.len() == 1).then(first)
-    return rows.with_columns(accelerator_id=only).drop("accelerators")
+    return pl.when(pl.col("accelerators").list.len() == 1).then(first)

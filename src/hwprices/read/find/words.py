@@ -32,6 +32,7 @@ from hwprices.read.find.names import (
     find_one,
     regions_by_city,
     regions_by_name,
+    squeeze,
 )
 from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
 from hwprices.read.find.search import (
@@ -890,8 +891,7 @@ def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
 
 
 def _split_words(text: str) -> list[str]:
-    squeezed = (re.sub(r"[^a-z0-9]", "", word) for word in re.split(r"[\s_-]+", text.lower()))
-    return [word for word in squeezed if word]
+    return [word for word in map(squeeze, re.split(r"[\s_-]+", text)) if word]
 
 
 def _has_words(name: str, wanted: list[str], *, start: bool = False) -> bool:
@@ -922,7 +922,7 @@ def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
     A joined word ends with the first part that makes it at least ``longest`` letters long. A long
     word is also listed without the number of its generation: trainium2 is a Trainium.
     """
-    parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
+    parts = re.findall(r"[a-z0-9]+", name.lower())
     for first in range(len(parts)):
         if generation := _GENERATION.fullmatch(parts[first]):
             yield generation[1]
