@@ -11,7 +11,7 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -36,7 +36,7 @@ def test_a_checkout_has_the_file_at_its_top(project: Path) -> None:
 
 
 def test_the_command_offers_every_setup() -> None:
-    assert [setup.value for setup in SetupName] == list(deployments.SETUPS)
+    assert get_args(SetupName) == tuple(deployments.SETUPS)
 
 
 @pytest.mark.parametrize("name", deployments.SETUPS)

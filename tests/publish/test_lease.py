@@ -118,7 +118,7 @@ def test_a_lease_that_another_took_over_is_said_and_not_taken_back(tmp_path, mon
         first = store.get(key)
         assert first is not None
         other = first.replace(b"run-1", b"run-2").replace(b'"token": "', b'"token": "0')
-        with locks.lock_file(store, f"{key}.lock"):
+        with locks.lock(store, f"{key}.lock"):
             store.put(key, other)
         deadline = time.monotonic() + 60
         while not said and time.monotonic() < deadline:

@@ -32,61 +32,6 @@ if TYPE_CHECKING:
 
 CHECK, REPRICE = "bill check", "bill reprice"  # panels of the help
 
-Action = Annotated[
-    Literal["check", "reprice"],
-    typer.Argument(help="check: compare with list prices; reprice: cost elsewhere."),
-]
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="A bill, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 1 and 2, Azure cost"
-        " export, Google's detailed export; CSV, gzip, Parquet or JSON lines.",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write every line with its match, price_id and citation: .parquet, .csv or .xlsx.",
-        rich_help_panel=CHECK,
-    ),
-]
-Nearest = Annotated[
-    bool,
-    typer.Option(
-        "--nearest",
-        help="Compare lines older than the price history with the first known price.",
-        rich_help_panel=CHECK,
-    ),
-]
-On = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--on",
-        metavar="PROVIDER",
-        help=f"Clouds to move to. Default: the bill's own. {filters.SEVERAL}",
-        rich_help_panel=REPRICE,
-        autocompletion=filters.providers,
-    ),
-]
-PurchaseOption = Annotated[
-    str,
-    typer.Option(
-        help="Purchase option there: on_demand, spot, reserved, savings_plan, committed_use, or"
-        " commitment for the cheapest commitment.",
-        rich_help_panel=REPRICE,
-    ),
-]
-Region = Annotated[
-    list[str] | None,
-    typer.Option(
-        help=f"Region there. Default: the cheapest of the machine's continent. {filters.SEVERAL}",
-        rich_help_panel=REPRICE,
-        autocompletion=filters.regions,
-    ),
-]
-
 MAX_ROWS = 15  # Rows of a list on the screen; --json has all
 MIN_SUM = 1e-9  # A smaller sum is a rounding error, and is shown as 0
 ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
@@ -96,14 +41,62 @@ ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 @filters.add_options("usd_per")
 def bill(
     *,
-    action: Action,
-    file: File,
-    out: Out = None,
-    nearest: Nearest = False,
+    action: Annotated[
+        Literal["check", "reprice"],
+        typer.Argument(help="check: compare with list prices; reprice: cost elsewhere."),
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A bill, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 1 and 2, Azure cost"
+            " export, Google's detailed export; CSV, gzip, Parquet or JSON lines.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write every line with its match, price_id and citation: .parquet, .csv or .xlsx.",
+            rich_help_panel=CHECK,
+        ),
+    ] = None,
+    nearest: Annotated[
+        bool,
+        typer.Option(
+            "--nearest",
+            help="Compare lines older than the price history with the first known price.",
+            rich_help_panel=CHECK,
+        ),
+    ] = False,
     overlays: filters.OverlayFile = None,
-    on: On = None,
-    option: PurchaseOption = "on_demand",
-    region: Region = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--on",
+            metavar="PROVIDER",
+            help=f"Clouds to move to. Default: the bill's own. {filters.SEVERAL}",
+            rich_help_panel=REPRICE,
+            autocompletion=filters.providers,
+        ),
+    ] = None,
+    option: Annotated[
+        str,
+        typer.Option(
+            help="Purchase option there: on_demand, spot, reserved, savings_plan, committed_use, or"
+            " commitment for the cheapest commitment.",
+            rich_help_panel=REPRICE,
+        ),
+    ] = "on_demand",
+    region: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Region there. Default: the cheapest of the machine's continent."
+            f" {filters.SEVERAL}",
+            rich_help_panel=REPRICE,
+            autocompletion=filters.regions,
+        ),
+    ] = None,
     options: filters.Options,
 ) -> None:
     """Check a cloud's bill, or reprice its usage.

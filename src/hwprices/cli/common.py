@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -31,17 +30,9 @@ UsdPer = Annotated[
     ),
 ]
 
-
-class Period(StrEnum):
-    """The time that printed prices are for."""
-
-    HOUR = "hour"
-    MONTH = "month"
-    YEAR = "year"
-
-
 Per = Annotated[
-    Period, typer.Option(help="Print prices for this time: a month is 730 hours, a year 8,760.")
+    Literal["hour", "month", "year"],
+    typer.Option(help="Print prices for this time: a month is 730 hours, a year 8,760."),
 ]
 
 TRACEBACK = "HWPRICES_TRACEBACK"

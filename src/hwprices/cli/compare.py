@@ -1,6 +1,5 @@
 """The command ``hwprices compare``: machine types side by side."""
 
-import csv
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from itertools import chain
@@ -38,39 +37,33 @@ from hwprices.read.recommend.question import Limits
 from hwprices.read.recommend.recommend import PRIVATE_HOST, recommend
 from hwprices.release.release import Tables
 from hwprices.release.wording import purchase
-
-MachineTypes = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="TYPE…",
-        help="Machine types; case and the vendor's prefix do not matter. Put the cloud before a"
-        " name that several clouds have: 'nebius NVIDIA HGX H100'.",
-        autocompletion=filters.machines,
-    ),
-]
-
-Equals = Annotated[
-    bool,
-    typer.Option("--equals", help="Add the most similar machine of every other cloud."),
-]
-
-
-Model = Annotated[
-    str,
-    typer.Option(
-        help="Add how fast each serves a model, and for how much: llama-3.3-70b, 70B.",
-        autocompletion=filters.models,
-    ),
-]
+from hwprices.specs import csv_rows
 
 
 @shares("root", "version", "json", "csv")
 @filters.add_options("region", "os", "usd_per")
 def compare(
     *,
-    machine_types: MachineTypes,
-    equals: Equals = False,
-    model: Model = "",
+    machine_types: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TYPE…",
+            help="Machine types; case and the vendor's prefix do not matter. Put the cloud before a"
+            " name that several clouds have: 'nebius NVIDIA HGX H100'.",
+            autocompletion=filters.machines,
+        ),
+    ],
+    equals: Annotated[
+        bool,
+        typer.Option("--equals", help="Add the most similar machine of every other cloud."),
+    ] = False,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Add how fast each serves a model, and for how much: llama-3.3-70b, 70B.",
+            autocompletion=filters.models,
+        ),
+    ] = "",
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
@@ -179,8 +172,7 @@ def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
     return [] if is_machine or not all(found) else list(dict.fromkeys(chain(*found)))
 
 
-with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
-    LABELS = {row["column"]: row["label"] for row in csv.DictReader(_file)}
+LABELS = {row["column"]: row["label"] for row in csv_rows(Path(__file__).with_suffix(".csv"))}
 """Columns in the order in which they are shown, and their labels."""
 
 UP_TO = LABELS["block_storage_gbps_max"]

@@ -75,18 +75,16 @@ def coverage(
     print_frame(regions, lambda rows: Group(render_coverage(rows, call().limit), *below))
 
 
-def render_coverage(
-    regions: pl.DataFrame, limit: int | None, *, now: datetime | None = None
-) -> RenderableType:
+def render_coverage(regions: pl.DataFrame, limit: int | None) -> RenderableType:
     """Draw what a release covers: a line for each provider, and one for each priced region."""
-    moment = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     covered = table_of(
         covers.by_provider(regions),
         {
             "cloud": "provider",
             "regions": lambda row: f"{row['regions_with_prices']} of {row['regions']}",
             "prices": ("prices", count),
-            "seen": lambda row: _age(row, moment),
+            "seen": lambda row: _age(row, now),
             "options": lambda row: codes(row["purchase_options"]),
             "systems": lambda row: codes(row["operating_systems"]),
             "currencies": lambda row: " ".join(row["currencies"]),
@@ -95,11 +93,10 @@ def render_coverage(
         wrap=["options", "systems"],
         least=["systems", "currencies"],
     )
-    parts: list[RenderableType] = [covered]
     priced = regions.filter(pl.col("prices") > 0)
-    shown = priced.head(limit or priced.height)
-    parts.append(_regions(shown, moment))
-    for provider, names in _without_prices(regions):
+    parts: list[RenderableType] = [covered, _regions(priced.head(limit or priced.height), now)]
+    lacking = regions.filter(pl.col("prices") == 0).group_by("provider").agg("region")
+    for provider, names in lacking.sort("provider").iter_rows():
         parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
     return Group(*parts)
 
@@ -151,12 +148,6 @@ def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
 def _percent(share: float) -> str:
     """Write a share below 1. It is rounded down, and 0 % means none at all."""
     return "< 1 %" if 0 < share < 0.01 else f"{math.floor(100 * share)} %"
-
-
-def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
-    lacking = regions.filter(pl.col("prices") == 0)
-    grouped = lacking.group_by("provider").agg("region").sort("provider")
-    return [(str(provider), list(names)) for provider, names in grouped.iter_rows()]
 
 
 def _regions(priced: pl.DataFrame, now: datetime) -> Table:

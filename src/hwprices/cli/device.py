@@ -35,17 +35,18 @@ from hwprices.read.device.measured import ALONE, TIMES, label
 CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
 """Where the sheet cpu_speeds is from, and its license."""
 
-DeviceName = Annotated[
-    list[str],
-    typer.Argument(
-        help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.",
-        autocompletion=filters.devices,
-    ),
-]
-
 
 @shares("root", "version", "json", "csv")
-def device(name: DeviceName, usd_per: UsdPer = None) -> None:
+def device(
+    name: Annotated[
+        list[str],
+        typer.Argument(
+            help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.",
+            autocompletion=filters.devices,
+        ),
+    ],
+    usd_per: UsdPer = None,
+) -> None:
     """Describe an accelerator, CPU or machine.
 
     Prints what it is, where it is sold, what it costs per hour, per year and to buy, how fast it is

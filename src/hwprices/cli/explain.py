@@ -25,38 +25,29 @@ if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
 
 
-PriceOrType = Annotated[
-    str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")
-]
-
-Region = Annotated[str | None, typer.Option(help="Only this region.")]
-
-System = Annotated[
-    str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
-]
-
-PurchaseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--purchase-option",
-        "--option",
-        help="Only this purchase option: on_demand, spot, reserved …",
-    ),
-]
-
-Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
 SHOWN = 40  # prices
 
 
 @filters.add_options("provider")
 def explain(
     *,
-    price: PriceOrType,
+    price: Annotated[str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")],
     options: filters.Options,
-    region: Region = None,
-    os: System = None,
-    purchase_option: PurchaseOption = None,
-    raw: Raw = False,
+    region: Annotated[str | None, typer.Option(help="Only this region.")] = None,
+    os: Annotated[
+        str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
+    ] = None,
+    purchase_option: Annotated[
+        str | None,
+        typer.Option(
+            "--purchase-option",
+            "--option",
+            help="Only this purchase option: on_demand, spot, reserved …",
+        ),
+    ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Show the vendor's lines as they are.")
+    ] = False,
 ) -> None:
     """Trace a price back to the vendor's line.
 
@@ -211,22 +202,23 @@ def _short_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-Words = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PRICE",
-        help="A price_id, or words as find takes them: p5.48xlarge us-east-1 on_demand.",
-    ),
-]
-Format = Annotated[
-    Literal["text", "markdown", "json", "bibtex"],
-    typer.Option("--format", help="Format of the citation."),
-]
-
-
 @shares("root", "version", "json")
 @filters.add_options("region", "os")
-def cite(*, words: Words, options: filters.Options, as_: Format = "text") -> None:
+def cite(
+    *,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PRICE",
+            help="A price_id, or words as find takes them: p5.48xlarge us-east-1 on_demand.",
+        ),
+    ],
+    options: filters.Options,
+    as_: Annotated[
+        Literal["text", "markdown", "json", "bibtex"],
+        typer.Option("--format", help="Format of the citation."),
+    ] = "text",
+) -> None:
     """Cite a price in one line, with SKU, page and release.
 
     If several prices match, it cites the cheapest. `hwprices cite recheck` takes the last word of
@@ -244,28 +236,27 @@ def cite(*, words: Words, options: filters.Options, as_: Format = "text") -> Non
     typer.echo(FORMATS["json" if call().as_json else as_](citation))
 
 
-Citations = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="CITATION",
-        help="What hwprices cite printed, its last word, or a file with citations; - is stdin.",
-    ),
-]
-
-Live = Annotated[
-    bool,
-    typer.Option(
-        "--live",
-        help="Download the vendor's current page with the price; for AWS the complete price list"
-        " of a region.",
-    ),
-]
-
 MAX_BYTES = 16 << 20  # about 20,000 citations
 
 
 @shares("root", "version", "json")
-def recheck(citations: Citations, live: Live = False) -> None:
+def recheck(
+    citations: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CITATION",
+            help="What hwprices cite printed, its last word, or a file with citations; - is stdin.",
+        ),
+    ],
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Download the vendor's current page with the price; for AWS the complete price"
+            " list of a region.",
+        ),
+    ] = False,
+) -> None:
     """Check whether cited prices still hold.
 
     Compares with a later release of the same dataset, or with the vendor (--live). Prints one line

@@ -10,51 +10,44 @@ from hwprices.cli.common import open_dataset, shares
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read.dataset import Dataset
 
-Target = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="Its suffix sets the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
-        "folder with an Iceberg catalog over the release's own files. With --as: a new folder.",
-    ),
-]
-
-Tables = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--table",
-        help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is the "
-        "price list with FOCUS column names. Default: offers; all for .duckdb and .iceberg.",
-    ),
-]
-
-AllColumns = Annotated[
-    bool,
-    typer.Option(help="Offers in Excel with all columns, not only the 25 most used."),
-]
-
 TOOLS = ("gpuhunt", "skypilot", "opencost", "karpenter")
-
-Tool = Annotated[
-    str | None,
-    typer.Option(
-        "--as",
-        metavar="TOOL",
-        help=f"Files of another tool (docs/integrations.md): {', '.join(TOOLS)}."
-        " The options below choose the prices.",
-        autocompletion=lambda: list(TOOLS),
-    ),
-]
 
 
 @shares("root", "version")
 @filters.add_options("provider", "region", "type", "option")
 def export(
     *,
-    target: Target,
-    table: Tables = None,
-    all_columns: AllColumns = False,
-    tool: Tool = None,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Its suffix sets the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
+            "folder with an Iceberg catalog over the release's own files. With --as: a new folder.",
+        ),
+    ],
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table",
+            help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is"
+            " the price list with FOCUS column names. Default: offers; all for .duckdb and"
+            " .iceberg.",
+        ),
+    ] = None,
+    all_columns: Annotated[
+        bool,
+        typer.Option(help="Offers in Excel with all columns, not only the 25 most used."),
+    ] = False,
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="TOOL",
+            help=f"Files of another tool (docs/integrations.md): {', '.join(TOOLS)}."
+            " The options below choose the prices.",
+            autocompletion=lambda: list(TOOLS),
+        ),
+    ] = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
@@ -115,11 +108,10 @@ def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> Non
         typer.echo(escaped(line))
 
 
-Out = Annotated[Path, typer.Option(help="The folder to write into.")]
-
-
 @shares("root", "version")
-def report(out: Out = Path("report")) -> None:
+def report(
+    out: Annotated[Path, typer.Option(help="The folder to write into.")] = Path("report"),
+) -> None:
     """Write a release as pages for a browser.
 
     The pages need no server and no network. Open index.html in the folder: offers to filter and

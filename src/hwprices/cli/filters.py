@@ -74,38 +74,6 @@ COMPLETERS = {
 }
 """Shell completion by option."""
 
-PANEL = "Machines to buy"
-
-LifetimeYears = Annotated[
-    float, typer.Option(help="Years for which the machine is used.", rich_help_panel=PANEL)
-]
-Utilisation = Annotated[
-    float,
-    typer.Option(
-        help="Share of all hours in which an owned machine is in use, 0 to 1.",
-        rich_help_panel=PANEL,
-    ),
-]
-UsdPerKwh = Annotated[
-    float, typer.Option(help="Price of electricity in USD.", rich_help_panel=PANEL)
-]
-Pue = Annotated[
-    float,
-    typer.Option(
-        help="Power usage effectiveness of the building: 1 for a machine on a desk.",
-        rich_help_panel=PANEL,
-    ),
-]
-Grid = Annotated[
-    float | None,
-    typer.Option(
-        "--grid",
-        help="gCO2e/kWh of your electricity, for its emissions.",
-        min=0,
-        rich_help_panel=PANEL,
-    ),
-]
-
 Words = Annotated[
     list[str] | None,
     typer.Argument(

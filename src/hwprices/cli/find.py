@@ -15,21 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import Per, Period, call, not_collected, open_dataset, print_frame
+from hwprices.cli.common import Per, call, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import HOURS, SCREENFUL, amount, codes, money, number, option, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
 from hwprices.read.find.search import SORTABLE
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted
-
-Sort = Annotated[
-    str,
-    typer.Option(
-        help="A figure: price, price_per_accelerator, price_per_vcpu, memory, vcpu, accelerators, "
-        "network, carbon, or a column of --json; with - before it the highest first: -memory."
-    ),
-]
 
 
 @filters.add_options(*filters.MACHINE, "provider", "region", "option", "os", "in_stock", "usd_per")
@@ -38,8 +30,15 @@ def find(
     words: filters.Words = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
-    sort: Sort = "price",
-    per: Per = Period.HOUR,
+    sort: Annotated[
+        str,
+        typer.Option(
+            help="A figure: price, price_per_accelerator, price_per_vcpu, memory, vcpu,"
+            " accelerators, network, carbon, or a column of --json; with - before it the highest"
+            " first: -memory."
+        ),
+    ] = "price",
+    per: Per = "hour",
 ) -> None:
     """Find offers by words or options.
 

@@ -25,20 +25,21 @@ from hwprices.release.wording import counted, placeholders_left_out, system, why
 from hwprices.schemas import PAST, PRICE_KEY
 from hwprices.storage.store import Store
 
-Rebuild = Annotated[
-    bool,
-    typer.Option(
-        "--rebuild",
-        help="Rebuild the history from all kept releases, and compare it with the stored one.",
-    ),
-]
-
 SHOWN = 10  # purchase options or intervals on a screen
 
 
 @filters.add_options("region", "os")
 def history(
-    *, words: filters.Words = None, options: filters.Options, rebuild: Rebuild = False
+    *,
+    words: filters.Words = None,
+    options: filters.Options,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Rebuild the history from all kept releases, and compare it with the stored one.",
+        ),
+    ] = False,
 ) -> None:
     """Show past prices of a machine type or accelerator.
 
@@ -192,12 +193,8 @@ def machine_lines(
 ) -> list[str]:
     """Write the history of a machine type or family: one block for each purchase option.
 
-    Args:
-        rows: the rows of a ``PastAnswer``.
-        moves: what ``spot_moves`` returns.
-        width: columns of the terminal.
-        chart: whether to draw a line of bars.
-        limit: how many purchase options; those that changed most often come first.
+    ``rows`` are those of a ``PastAnswer``, ``moves`` is what ``spot_moves`` returns, ``width``
+    counts columns. ``limit``: how many purchase options; those that changed most often come first.
     """
     rows = rows.with_columns(valid_from=BEGINS)
     lines = [_heading(rows), ""]
@@ -359,32 +356,24 @@ def accelerator_lines(rows: pl.DataFrame, *, width: int, chart: bool, limit: int
     return [*lines, *([placeholders_left_out(placeholders)] if placeholders else [])]
 
 
-Vendor = Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws or gcp.")]
-Since = Annotated[str, typer.Option(help="First day: 2024-01-01.")]
-Until = Annotated[str, typer.Option(help="Last day. Default: today.")]
-Every = Annotated[
-    Literal["month", "quarter", "year"],
-    typer.Option(
-        help="Fetch the first price list of each month, quarter or year. Spot: every day."
-    ),
-]
-Region = Annotated[
-    list[str] | None,
-    typer.Option(help="Only this region; may be repeated. Default: all of the last run."),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print how much it would download, and stop.")
-]
-
-
 @shares("root")
 def backfill(
-    provider: Vendor,
-    since: Since,
-    until: Until = "",
-    every: Every = "month",
-    region: Region = None,
-    dry_run: DryRun = False,
+    provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws or gcp.")],
+    since: Annotated[str, typer.Option(help="First day: 2024-01-01.")],
+    until: Annotated[str, typer.Option(help="Last day. Default: today.")] = "",
+    every: Annotated[
+        Literal["month", "quarter", "year"],
+        typer.Option(
+            help="Fetch the first price list of each month, quarter or year. Spot: every day."
+        ),
+    ] = "month",
+    region: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this region; may be repeated. Default: all of the last run."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print how much it would download, and stop.")
+    ] = False,
 ) -> None:
     """Fetch past prices from the vendor itself.
 

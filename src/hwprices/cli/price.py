@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import Per, Period, call, open_dataset, print_frame
+from hwprices.cli.common import Per, call, open_dataset, print_frame
 from hwprices.cli.tables import (
     HOURS,
     PAYS_FROM,
@@ -36,29 +36,27 @@ from hwprices.read.find.search import Search, price_conditions
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
-MachineType = Annotated[
-    str,
-    typer.Argument(
-        metavar="TYPE",
-        help="A machine type: g6.xlarge, d4s_v5. Case and the vendor's prefix do not matter.",
-        autocompletion=filters.machines,
-    ),
-]
-
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(help="Which prices, in the words of find: europe spot, 1y, windows, dedicated."),
-]
-
 
 @filters.add_options("provider", "region", "os", "usd_per")
 def price(
     *,
-    machine_type: MachineType,
-    words: Words = None,
+    machine_type: Annotated[
+        str,
+        typer.Argument(
+            metavar="TYPE",
+            help="A machine type: g6.xlarge, d4s_v5. Case and the vendor's prefix do not matter.",
+            autocompletion=filters.machines,
+        ),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Which prices, in the words of find: europe spot, 1y, windows, dedicated."
+        ),
+    ] = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
-    per: Per = Period.HOUR,
+    per: Per = "hour",
 ) -> None:
     """Show what a machine type has and costs.
 

@@ -17,37 +17,29 @@ from hwprices.read.export import cells
 from hwprices.read.export.cells import to_csv, to_json
 from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
 
-Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]
-
-Unsafe = Annotated[
-    bool,
-    typer.Option(
-        "--unsafe",
-        help="Let the query read and write any of your files, and load extensions from the "
-        "network. Only for your own queries over a dataset that you trust.",
-    ),
-]
-
-Seconds = Annotated[
-    float, typer.Option("--max-seconds", min=0.001, help="How long the query may take.")
-]
-
-Memory = Annotated[
-    str,
-    typer.Option(
-        "--max-memory", help="Memory that the query may use: 4GB, or 50% of the machine's."
-    ),
-]
-
 MAX_ROWS = 200  # shown in a terminal; --json prints all
 BATCH = 10_000  # rows of --json and --csv in memory
 
 
 def query(
-    sql: Sql,
-    max_seconds: Seconds = 300,  # 100 times the slowest example of the documentation
-    max_memory: Memory = "50%",
-    unsafe: Unsafe = False,
+    sql: Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")],
+    max_seconds: Annotated[
+        float, typer.Option("--max-seconds", min=0.001, help="How long the query may take.")
+    ] = 300,  # 100 times the slowest example of the documentation
+    max_memory: Annotated[
+        str,
+        typer.Option(
+            "--max-memory", help="Memory that the query may use: 4GB, or 50% of the machine's."
+        ),
+    ] = "50%",
+    unsafe: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe",
+            help="Let the query read and write any of your files, and load extensions from the "
+            "network. Only for your own queries over a dataset that you trust.",
+        ),
+    ] = False,
 ) -> None:
     """Query the dataset in SQL.
 

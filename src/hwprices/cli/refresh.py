@@ -105,57 +105,47 @@ class RefreshOutcome:
         ]
 
 
-Source = Annotated[
-    str,
-    typer.Option(
-        help="sample replays the bundled vendor pages, offline; live asks the vendors.",
-        envvar="HWPRICES_SOURCE",
-    ),
-]
-
-Providers = Annotated[
-    list[str] | None,
-    typer.Option(help="Only this provider; may be given several times. Default: all."),
-]
-
-Regions = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Only this region; may be given several times. Others stay as they were,"
-        " but are left out for GCP, which has one catalog for all."
-    ),
-]
-
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Only this kind of page, such as spot; may be given several times."
-        " Others stay as they were."
-    ),
-]
-
-Accept = Annotated[
-    list[str] | None,
-    typer.Option(help="Publish a part that the gate held, after a look at it: aws:p5.48xlarge."),
-]
-
-Strict = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="Exit with 4 if a unit failed or was carried over, or a vendor uses an unknown word.",
-    ),
-]
-
-
 @shares("root")
 def refresh(
-    source: Source = "sample",
-    provider: Providers = None,
-    region: Regions = None,
-    kind: Kinds = None,
-    accept: Accept = None,
-    strict: Strict = False,
+    source: Annotated[
+        str,
+        typer.Option(
+            help="sample replays the bundled vendor pages, offline; live asks the vendors.",
+            envvar="HWPRICES_SOURCE",
+        ),
+    ] = "sample",
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this provider; may be given several times. Default: all."),
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this region; may be given several times. Others stay as they were,"
+            " but are left out for GCP, which has one catalog for all."
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this kind of page, such as spot; may be given several times."
+            " Others stay as they were."
+        ),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Publish a part that the gate held, after a look at it: aws:p5.48xlarge."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with 4 if a unit failed or was carried over, or a vendor uses an unknown"
+            " word.",
+        ),
+    ] = False,
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 
@@ -186,9 +176,10 @@ def refresh(
             print_notices(outcome.notices or ["nothing has been collected yet"])
         else:
             well = not outcome.failures
-            words = new_words(published, settings.root, requested)
-            outcome = replace(outcome, new_words=words)
-            print_summary(published, settings.root, outcome.notices, well=well)
+            dataset = Dataset(Store(settings.root), published.version)
+            words = covers.new_words(dataset, requested).select("provider", "word").iter_rows()
+            outcome = replace(outcome, new_words=[" ".join(named) for named in words])
+            print_summary(dataset, published, outcome.notices, well=well)
     except HwpricesError as error:
         outcome = RefreshOutcome(failures=[str(error)])
     print_errors(outcome.failures)
@@ -355,14 +346,13 @@ SETTINGS = {"epilog": _settings_help()}
 
 
 def print_summary(
-    published: "Published", root: str, notices: Sequence[str], *, well: bool = True
+    dataset: Dataset, published: "Published", notices: Sequence[str], *, well: bool
 ) -> None:
     """Print the current release on stdout, below what the gate held back and ``notices``.
 
     Each check that stopped a provider is a line on stderr, with what to do. ``well``: no provider
     failed.
     """
-    dataset = Dataset(Store(root), published.version)
     held = [
         f"held back: {name} ({published.status.providers[name].reason})"
         for name in published.held_back
@@ -386,12 +376,6 @@ def print_summary(
             f" (let it through with --accept {result.accept})"
         )
         errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
-
-
-def new_words(published: "Published", root: str, providers: Collection[str]) -> list[str]:
-    """List the unknown words of vendors, each after the name of its provider."""
-    rows = covers.new_words(Dataset(Store(root), published.version), providers)
-    return [f"{provider} {word}" for provider, word in rows.select("provider", "word").iter_rows()]
 
 
 def print_notices(lines: Iterable[str]) -> None:

@@ -122,14 +122,15 @@ def verify(version: ReleaseArgument = LATEST) -> None:
         typer.echo(f"release {dataset.version} is intact: {files} files match their checksums")
 
 
-Version = Annotated[
-    str,
-    typer.Argument(help="Which release; `hwprices show releases` lists them.", metavar="VERSION"),
-]
-
-
 @shares("root", "json")
-def reproduce(version: Version = LATEST) -> None:
+def reproduce(
+    version: Annotated[
+        str,
+        typer.Argument(
+            help="Which release; `hwprices show releases` lists them.", metavar="VERSION"
+        ),
+    ] = LATEST,
+) -> None:
     """Rebuild a release from its landed pages.
 
     Reads the pages again with the installed program and compares every table with the published
@@ -155,34 +156,28 @@ def reproduce(version: Version = LATEST) -> None:
     raise typer.Exit(made.exit_status)
 
 
-Keep = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        show_default="HWPRICES_KEEP_RELEASES, else 30",
-        help="How many of the newest releases to keep.",
-    ),
-]
-
-Thinned = Annotated[
-    bool,
-    typer.Option(
-        "--thin/--no-thin",
-        help="Of older releases, keep the first of each day for a month and the first of each month"
-        " for good; or keep none.",
-    ),
-]
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="List what would be deleted, and delete nothing.")
-]
-
-
 @shares("root")
 def prune(
-    keep: Keep = None, thin: Thinned = True, yes: Yes = False, dry_run: DryRun = False
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="HWPRICES_KEEP_RELEASES, else 30",
+            help="How many of the newest releases to keep.",
+        ),
+    ] = None,
+    thin: Annotated[
+        bool,
+        typer.Option(
+            "--thin/--no-thin",
+            help="Of older releases, keep the first of each day for a month and the first of each"
+            " month for good; or keep none.",
+        ),
+    ] = True,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would be deleted, and delete nothing.")
+    ] = False,
 ) -> None:
     """Delete old releases and the pages only they need.
 

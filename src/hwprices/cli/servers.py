@@ -4,10 +4,9 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -88,40 +87,29 @@ def program() -> str:
     return str(beside) if beside.exists() else NAME
 
 
-class SetupName(StrEnum):
-    """The set-ups in the project's folder deploy/."""
-
-    SYSTEMD = "systemd"
-    COMPOSE = "compose"
-    KUBERNETES = "kubernetes"
-    ECS = "ecs"
-
-
-Template = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True,
-        dir_okay=False,
-        show_default="deploy/kubernetes/job-template.json",
-        help="The jobs of a Kubernetes work pool.",
-    ),
-]
-
-NotifyUrl = Annotated[
-    str | None,
-    typer.Option(
-        envvar="HWPRICES_NOTIFY_URL",
-        help="A Slack-compatible webhook that gets a message when an automation fires. It is a"
-        " secret: prefer the variable.",
-    ),
-]
+SetupName = Literal["systemd", "compose", "kubernetes", "ecs"]  # The folders of deploy/
 
 
 @shares()
 def deploy(
     setup: Annotated[SetupName, typer.Argument(help="Which set-up of the folder deploy/.")],
-    job_template: Template = None,
-    notify_url: NotifyUrl = None,
+    job_template: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            show_default="deploy/kubernetes/job-template.json",
+            help="The jobs of a Kubernetes work pool.",
+        ),
+    ] = None,
+    notify_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HWPRICES_NOTIFY_URL",
+            help="A Slack-compatible webhook that gets a message when an automation fires. It is a"
+            " secret: prefer the variable.",
+        ),
+    ] = None,
 ) -> None:
     """Create the schedules on your own Prefect server.
 
@@ -173,32 +161,32 @@ def worker() -> None:
     schedules.work()
 
 
-Http = Annotated[
-    int | None,
-    typer.Option(
-        "--http",
-        metavar="PORT",
-        min=1,
-        max=65_535,
-        help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp, in place of stdin and stdout.",
-    ),
-]
-
-Sql = Annotated[bool, typer.Option("--sql", help="Add the tool sql: queries of the tables only.")]
-
-PrintConfig = Annotated[
-    str | None,
-    typer.Option(
-        "--print-config",
-        metavar="PROGRAM",
-        help="Print the lines that a program needs: claude, claude-desktop, vscode, cursor,"
-        " windsurf, zed, codex or gemini.",
-    ),
-]
-
-
 @shares("root", "version")
-def mcp(http: Http = None, sql: Sql = False, print_config: PrintConfig = None) -> None:
+def mcp(
+    http: Annotated[
+        int | None,
+        typer.Option(
+            "--http",
+            metavar="PORT",
+            min=1,
+            max=65_535,
+            help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp, in place of stdin and"
+            " stdout.",
+        ),
+    ] = None,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Add the tool sql: queries of the tables only.")
+    ] = False,
+    print_config: Annotated[
+        str | None,
+        typer.Option(
+            "--print-config",
+            metavar="PROGRAM",
+            help="Print the lines that a program needs: claude, claude-desktop, vscode, cursor,"
+            " windsurf, zed, codex or gemini.",
+        ),
+    ] = None,
+) -> None:
     """Serve agents over the Model Context Protocol.
 
     Has eight tools that read the release and change nothing: find, price, compare, explain,

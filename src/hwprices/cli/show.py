@@ -303,20 +303,22 @@ def _command() -> str:
     return "hwprices"
 
 
-Older = Annotated[
-    str,
-    typer.Argument(
-        help="The earlier release, or a day such as 2026-10-01. Default: the previous release."
-    ),
-]
-
-Newer = Annotated[str, typer.Argument(help="The later release.")]
 SHOWN = 20  # prices, a screenful
 
 
 @shares("root", "limit", "json", "csv")
 @filters.add_options("provider", "region", "type", *filters.PURCHASE)
-def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options) -> None:
+def diff(
+    *,
+    older: Annotated[
+        str,
+        typer.Argument(
+            help="The earlier release, or a day such as 2026-10-01. Default: the previous release."
+        ),
+    ] = "",
+    newer: Annotated[str, typer.Argument(help="The later release.")] = "latest",
+    options: filters.Options,
+) -> None:
     """Show how the prices of two releases differ.
 
     Prints how many prices went up, went down, are new or gone, and how many we restated without a
@@ -338,19 +340,12 @@ def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options
     print_table(render_diff(rows, before, dataset.version, call().limit or SHOWN))
 
 
-CHANGES = {
-    "price_up": "more expensive",
-    "price_down": "cheaper",
-    "added": "new",
-    "removed": "gone",
-    "price_known": "with a price at last",
-    "price_unknown": "without a price now",
-    "placeholder": "to or from a placeholder",
-    "terms_changed": "with other terms",
-    "restated": "restated by us",
-    "first_collected": "collected for the first time",
-    "unclear": "unclear",
-}
+CHANGES = (
+    *("price_up", "price_down", "added", "removed", "price_known", "price_unknown"),
+    *("placeholder", "terms_changed", "restated", "first_collected", "unclear"),
+)
+"""Codes of changes in the order in which they are counted."""
+
 NOTES = {
     "added": "new",
     "removed": "gone",
@@ -371,7 +366,9 @@ def render_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Rende
     if rows.is_empty():
         return Group(heading, Text("No price differs."))
     counts = dict(rows.group_by("change").len().iter_rows())
-    changes = [f"{counts[code]:,} {word}" for code, word in CHANGES.items() if code in counts]
+    changes = [
+        f"{counts[code]:,} {release_notes.WORDS[code]}" for code in CHANGES if code in counts
+    ]
     shown = [row | _amounts(row) for row in rows.head(limit).iter_rows(named=True)]
     return Group(
         heading,

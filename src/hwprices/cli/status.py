@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from hwprices.providers.price_sheets.fetch import SheetPage
 
 
-MaxAge = Annotated[
-    str, typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age.")
-]
-
-
 @shares("root", "json", "csv")
-def status(max_age: MaxAge = "") -> None:
+def status(
+    max_age: Annotated[
+        str,
+        typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age."),
+    ] = "",
+) -> None:
     """Describe the status of each provider.
 
     Prints when each provider was last collected with success, the outcome of its last run and the
@@ -108,17 +108,17 @@ def _trouble_lines(verdict: Verdict) -> Iterator[str]:
             yield f"{trouble.unit} {trouble.status}{when}{carried}: {trouble.reason}"
 
 
-Providers = Annotated[
-    list[str] | None,
-    typer.Option("--provider", help="Check this provider only; may be repeated. Default: all."),
-]
-
 MARKS = {"ok": "ok", "absent": "missing", "failed": "FAILED"}
 STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 
 
 @shares("root", "json")
-def preflight(provider: Providers = None) -> None:
+def preflight(
+    provider: Annotated[
+        list[str] | None,
+        typer.Option("--provider", help="Check this provider only; may be repeated. Default: all."),
+    ] = None,
+) -> None:
     """Check what a live run will need, before it starts.
 
     Checks for misspelled settings, the root (permissions, free space), the folder for temporary
@@ -185,16 +185,15 @@ def _render(subject: "Subject") -> Group:
     return Group(Text(subject.title, style="bold"), lines)
 
 
-SheetFile = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[FILE]", help="A sheet to check; its name is the provider's: lambda.csv."
-    ),
-]
-
-
 @shares("root", "json")
-def sheets(file: SheetFile = None) -> None:
+def sheets(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="A sheet to check; its name is the provider's: lambda.csv."
+        ),
+    ] = None,
+) -> None:
     """List price sheets by age, or check one.
 
     A price sheet (data/price_sheets) holds the prices of a cloud that publishes them only on a web

@@ -172,16 +172,10 @@ def table(
 ) -> FittingTable:
     """Make a table without lines.
 
-    Args:
-        headings: one per column.
-        rows: the cells.
-        title: printed above the table.
-        right: headings of the columns to align right.
-        wrap: headings of the columns whose text may be broken into lines.
-        caption: printed below the table.
-        least: headings of the columns to hide in a narrow terminal, the first one first; by default
-            from the last column to the third.
-        breaks_for: see ``FittingTable``.
+    ``right``: headings of the columns to align right. ``wrap``: headings of the columns whose text
+    may be broken into lines. ``least``: headings of the columns to hide in a narrow terminal, the
+    first one first; by default from the last column to the third. ``breaks_for``: see
+    ``FittingTable``.
     """
     drawn = FittingTable(
         show_header=any(heading.strip() for heading in headings),

@@ -24,19 +24,43 @@ from hwprices.read.ownership import (
 )
 from hwprices.release.wording import counted
 
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
-]
+PANEL = "Machines to buy"
 
 
 def tco(
-    words: Names = None,
-    lifetime_years: filters.LifetimeYears = 5,
-    utilisation: filters.Utilisation = 0.5,
-    usd_per_kwh: filters.UsdPerKwh = 0.13,
-    pue: filters.Pue = 1.56,
-    grid: filters.Grid = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
+    ] = None,
+    lifetime_years: Annotated[
+        float, typer.Option(help="Years for which the machine is used.", rich_help_panel=PANEL)
+    ] = 5,
+    utilisation: Annotated[
+        float,
+        typer.Option(
+            help="Share of all hours in which an owned machine is in use, 0 to 1.",
+            rich_help_panel=PANEL,
+        ),
+    ] = 0.5,
+    usd_per_kwh: Annotated[
+        float, typer.Option(help="Price of electricity in USD.", rich_help_panel=PANEL)
+    ] = 0.13,
+    pue: Annotated[
+        float,
+        typer.Option(
+            help="Power usage effectiveness of the building: 1 for a machine on a desk.",
+            rich_help_panel=PANEL,
+        ),
+    ] = 1.56,
+    grid: Annotated[
+        float | None,
+        typer.Option(
+            "--grid",
+            help="gCO2e/kWh of your electricity, for its emissions.",
+            min=0,
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
 ) -> None:

@@ -171,11 +171,8 @@ class Context:
     ) -> Page:
         """Download one page of JSON, check it, and land it.
 
-        Args:
-            unit: the unit that the page belongs to.
-            url: its address.
-            check: raises FetchError if the body is not what it should be.
-            **request: ``params`` or ``query`` of ``Http.download``.
+        ``check`` raises FetchError if the body is not what it should be. ``request``: ``params`` or
+        ``query`` of ``Http.download``.
 
         Raises:
             FetchError: the page is unavailable or refused by ``check``.
@@ -195,12 +192,8 @@ class Context:
     ) -> list[Page]:
         """Download a list of JSON page by page, and land each page.
 
-        Args:
-            unit: the unit that the pages belong to.
-            url: the address of the list.
-            following: returns the parameters of the next page, None after the last one; raises
-                FetchError if the body is not what it should be.
-            params: parameters of the first page.
+        ``following`` returns the parameters of the next page, None after the last one; it raises
+        FetchError if the body is not what it should be. ``params`` are those of the first page.
 
         Raises:
             FetchError: a page is unavailable or refused by ``following``, or the pages do not end.

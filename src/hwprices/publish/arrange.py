@@ -111,12 +111,8 @@ def arrange(
 ) -> list[Arranged]:
     """Write the rows of all providers: a large table by machine type, others in one file.
 
-    Args:
-        store: the root.
-        directory: the release's directory.
-        table: the name of the table.
-        rows: the rows of all providers, each provider's sorted by key.
-        devices: ``instance_type`` and ``accelerator_id`` of the machines that have an accelerator.
+    ``rows`` are of all providers, each provider's sorted by key. ``devices``: ``instance_type`` and
+    ``accelerator_id`` of the machines that have an accelerator.
     """
     if table not in LARGE:
         key = layout.table_file(table)

@@ -126,11 +126,9 @@ class Backfill:
     ) -> list[PastRegion]:
         """Choose the lists whose prices were valid between two times, oldest first.
 
-        Args:
-            regions: the regions; if empty, those with prices in the last run.
-            since: leave out lists that ended earlier.
-            until: leave out lists that began later.
-            every: the period of which only the first list is used, for lists that are ``thinned``.
+        Without ``regions``, those with prices in the last run. Lists that ended before ``since`` or
+        began after ``until`` are left out. Of lists that are ``thinned``, only the first of each
+        period (``every``) is used.
 
         Raises:
             HwpricesError: there is no such list, ``regions`` are given but the lists have all

@@ -31,22 +31,10 @@ class BusyError(HwpricesError):
 
 
 @contextmanager
-def lock(store: Store) -> Iterator[None]:
-    """Allow one publisher at a time in a folder.
+def lock(store: Store, key: str = layout.PUBLISH_LOCK) -> Iterator[None]:
+    """Hold a lock file in a folder, by default the one that allows one publisher at a time.
 
     An object store needs no lock: there ``release`` moves the pointer by compare-and-swap.
-
-    Raises:
-        BusyError: another publisher holds the lock.
-        HwpricesError: the folder cannot be written.
-    """
-    with lock_file(store, layout.PUBLISH_LOCK):
-        yield
-
-
-@contextmanager
-def lock_file(store: Store, key: str) -> Iterator[None]:
-    """Hold the lock file of this key in a folder; do nothing on an object store.
 
     Raises:
         BusyError: another publisher holds the lock.
@@ -168,7 +156,7 @@ def _write(store: Store, key: str, mine: Lease) -> bool:
 
 
 def _swap(store: Store, key: str, mine: Lease, tagged: Tagged | None) -> bool:
-    with lock_file(store, f"{key}.lock"):
+    with lock(store, f"{key}.lock"):
         return store.swap(key, manifests.encode(mine), tagged.tag if tagged else None)
 
 

@@ -101,20 +101,16 @@ def largest_moves(prices: pl.DataFrame) -> tuple[Move, ...]:
     order = [pl.col("change_percent").abs(), *map(pl.col, [*by, "region", "price_id"])]
     ranked = moved.sort(order, descending=[True] + [False] * (len(order) - 1))
     largest = ranked.unique(by, keep="first", maintain_order=True).head(LARGEST_MOVES)
+    named = largest.select(
+        *("provider", "region", "instance_type", "purchase_option", "os", "term_months"),
+        "currency",
+        old="old_effective_hourly",
+        new="new_effective_hourly",
+        percent="change_percent",
+    )
     return tuple(
-        Move(
-            row["provider"],
-            row["region"],
-            row["instance_type"],
-            row["purchase_option"],
-            row["os"],
-            row["term_months"],
-            row["currency"],
-            plain(row["old_effective_hourly"]),
-            plain(row["new_effective_hourly"]),
-            row["change_percent"],
-        )
-        for row in largest.iter_rows(named=True)
+        Move(**row | {"old": plain(row["old"]), "new": plain(row["new"])})
+        for row in named.iter_rows(named=True)
     )
 
 
@@ -150,20 +146,11 @@ def _restated(changes: pl.DataFrame) -> tuple[Restated, ...]:
 
 def _new_words(table: pl.DataFrame) -> tuple[NewWord, ...]:
     cost = (pl.col("lines") + pl.col("dependants")).cast(pl.Int64)
-    rows = table.sort("provider", -cost, "reason", "word")
-    return tuple(
-        NewWord(
-            row["provider"],
-            row["reason"],
-            row["word"],
-            row["lines"],
-            row["dependants"],
-            row["example"],
-            row["source_url"],
-            f"{row['first_seen']:%Y-%m-%d}",
-        )
-        for row in rows.iter_rows(named=True)
+    rows = table.sort("provider", -cost, "reason", "word").select(
+        *("provider", "reason", "word", "lines", "dependants", "example", "source_url"),
+        pl.col("first_seen").dt.strftime("%Y-%m-%d"),
     )
+    return tuple(NewWord(*row) for row in rows.iter_rows())
 
 
 HEAD = """# Changelog of the data

@@ -223,9 +223,7 @@ def _other_pages(run: Run, entry: ProviderEntry) -> str:
     """Describe the units whose pages in the run are not those of the release; empty if none."""
     in_release = {unit.unit: unit.pages for unit in entry.inputs.units}
     in_run = {
-        f"{result.unit.kind}/{result.unit.region}": tuple(
-            page.sha256[:DIGEST_CHARACTERS] for page in result.pages
-        )
+        _key(result.unit): tuple(page.sha256[:DIGEST_CHARACTERS] for page in result.pages)
         for result in run.results
     }
     units = {*in_release, *in_run}
@@ -372,14 +370,12 @@ class LivePrice:
 
     ``amount``: prices.effective_hourly; None if the vendor no longer lists it. ``re_read``: the
     amount that this program reads from the pages of the release; None if they are gone or lack the
-    price. ``fetched`` and ``bytes``: number and compressed length of the pages fetched.
+    price.
     """
 
     amount: Decimal | None
     re_read: Decimal | None
     at: datetime
-    fetched: int
-    bytes: int
 
 
 def ask(
@@ -394,12 +390,8 @@ def ask(
     Other pages that are needed, such as the machine types of a composed price, are the landed pages
     of the release; they are fetched only if these are gone.
 
-    Args:
-        store: the dataset. Nothing is written there.
-        release: the release that has the price.
-        sought: the price.
-        settings: the common settings; ``source`` and ``root`` are not used.
-        announce: called with a line before each download, and with its size afterwards.
+    Nothing is written to ``store``; ``source`` and ``root`` of the settings are not used.
+    ``announce`` is called with a line before each download, and with its size afterwards.
 
     Raises:
         HwpricesError: the price is on a price sheet, or a page is unavailable or cannot be read.
@@ -438,13 +430,10 @@ def ask(
                 if amount is None and units:
                     fetched += _fetch(collector, units, sought, announce, sizes)
                     amount = _read_price(provider, landing, [*fetched, *kept], sought)
-        pages = [page for result in fetched for page in result.pages]
         return LivePrice(
             amount=amount,
             re_read=_read_price(provider, old_landing, old, sought) if old else None,
             at=datetime.now(UTC),
-            fetched=len(pages),
-            bytes=sum(page.bytes for page in pages),
         )
 
 

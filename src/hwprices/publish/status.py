@@ -87,7 +87,7 @@ def record_failure(
 
 
 def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) -> Status:
-    with locks.lock_file(store, layout.STATUS_LOCK):
+    with locks.lock(store, layout.STATUS_LOCK):
         for _ in range(TRIES):
             tagged = store.get_tagged(layout.STATUS)
             entries = _decode(store, tagged.data) if tagged else {}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError, escaped
-from hwprices.read import explain, past
+from hwprices.read import explain
 from hwprices.read.explain import components_of
 from hwprices.read.export.cells import to_json
 from hwprices.read.find import offers
@@ -79,7 +79,7 @@ class Citation:
     ``amount`` is the price of one ``unit`` ("h") in ``currency``: prices.effective_hourly.
     ``sources`` are the vendor's SKUs (several for a composed price), each with the SHA-256 of its
     landed page. ``url`` is the page's address, ``fetched_at`` the time when it was fetched,
-    ``valid_from`` the first release with this amount, or None if the release has no history.
+    ``valid_from`` the first release with this amount.
     """
 
     amount: Decimal
@@ -224,12 +224,10 @@ def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
     prices = {
         row["price_id"]: row for row in dataset.scan("prices").filter(wanted).collect().to_dicts()
     }
-    since: dict[str, datetime] = {}
-    if "price_history" in dataset.tables:
-        current = dataset.scan("price_history").filter(wanted, pl.col("valid_to").is_null())
-        since = dict(current.select("price_id", "valid_from").collect().iter_rows())
-    found = explain.components_of(dataset, *prices.values())
-    components = found.partition_by("price_id", as_dict=True) if found.height else {}
+    current = dataset.scan("price_history").filter(wanted, pl.col("valid_to").is_null())
+    since = dict(current.select("price_id", "valid_from").collect().iter_rows())
+    found = components_of(dataset, *prices.values())
+    components = found.partition_by("price_id", as_dict=True)
     none = found.clear()
     return [
         cite_row(
@@ -427,13 +425,9 @@ class Recheck:
 
 
 def recheck(dataset: "Release", references: Sequence[CitedPrice]) -> list[Recheck]:
-    """Compare citations with a release of the same dataset, in their order.
-
-    Raises:
-        HwpricesError: the release has no price history.
-    """
+    """Compare citations with a release of the same dataset, in their order."""
     ids = {reference.price_id for reference in references}
-    rows = past.table(dataset).filter(pl.col("price_id").is_in(sorted(ids)))
+    rows = dataset.scan("price_history").filter(pl.col("price_id").is_in(sorted(ids)))
     columns = ["price_id", *INTERVAL]
     found = rows.select(columns).sort("price_id", "valid_from").collect()
     by_id = found.partition_by("price_id", as_dict=True, include_key=False)
@@ -522,12 +516,9 @@ def compare_live(
 ) -> Recheck:
     """Compare a citation with the vendor's current price.
 
-    Args:
-        stored: the comparison with the release.
-        amount: the vendor's current price; None if it is no longer listed.
-        re_read: the price that the installed program reads from the pages of the release; None if
-            they are gone.
-        at: when the vendor was asked.
+    ``stored``: the comparison with the release. ``amount``: the vendor's price at the time ``at``;
+    None if it is no longer listed. ``re_read``: the price that the installed program reads from the
+    pages of the release; None if they are gone.
     """
     answer = replace(stored, release="live", amount=amount, since=at, last_day=None, reason="")
     if amount is None:
@@ -549,7 +540,7 @@ def find_source(dataset: "Release", price_id: str) -> dict[str, Any] | None:
     known to have it; pages, the SHA-256 of its landed pages.
     """
     columns = ("price_id", "provider", "region", "instance_type")
-    rows = past.table(dataset).filter(pl.col("price_id") == price_id).sort("valid_from")
+    rows = dataset.scan("price_history").filter(price_id=price_id).sort("valid_from")
     found = rows.select(*columns, "collection_unit", "raw_sha256").tail(1).collect()
     if found.is_empty():
         return None

@@ -373,7 +373,7 @@ class Dataset(Release):
         ['SAME']
 
         Raises:
-            HwpricesError: a text has no citation, or the release has no price history.
+            HwpricesError: a text has no citation.
         """
         from hwprices.read import citation
 

@@ -9,33 +9,12 @@ H100 and L4.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.specs import sheet_directory
+from hwprices.specs import packaged_rows
 from hwprices.specs.rules import SUSTAINED, DiscountRule, flexible_shares, parse_rules
-
-Share = pl.Decimal(10, 6)  # A share or a size in a sheet, exact
-
-
-def read_rule_sheet(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Read columns of data/specs/<name>.csv with the given dtypes.
-
-    Raises:
-        HwpricesError: the sheet is missing, or a cell does not fit its dtype.
-    """
-    file = sheet_directory() / f"{name}.csv"
-    if not file.is_file():
-        raise HwpricesError(f"the sheet {name}.csv is missing", "Reinstall hwprices.")
-    try:
-        return pl.read_csv(file, columns=list(columns), schema_overrides=dict(columns))
-    except pl.exceptions.PolarsError as error:
-        raise HwpricesError(
-            f"{name}.csv is not a readable sheet: {error}", "Compare it with the last commit."
-        ) from error
-
 
 LOCAL_SSD_GIB = 375
 """Size of a local SSD disk of custom machines:
@@ -147,20 +126,14 @@ def quote_custom_machine(
 
 def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
     """Check the machine; return its memory up to the series' limit, and its extended memory."""
-    columns = {
-        "series": pl.String,
-        "gib_per_vcpu": Share,
-        "extended": pl.Boolean,
-        "max_gpus": pl.Int32,
-    }
-    sheet = read_rule_sheet("gcp_custom", columns)
-    by_series = {row["series"]: row for row in sheet.iter_rows(named=True)}
+    by_series = {row["series"]: row for row in packaged_rows("gcp_custom")}
     series, vcpus, gpus, ssd = machine.series, machine.vcpus, machine.gpus, machine.local_ssd_gib
     if series not in by_series:
         raise HwpricesError(
             f"series {series!r} has no custom machines", f"There are of: {', '.join(by_series)}."
         )
     limits = by_series[series]
+    max_gpus, gib_per_vcpu = int(limits["max_gpus"]), Decimal(limits["gib_per_vcpu"])
     try:
         memory = Decimal(machine.memory_gib)
     except (InvalidOperation, TypeError, ValueError):
@@ -171,16 +144,16 @@ def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
         )
     if not (isinstance(vcpus, int) and vcpus >= 1):
         raise HwpricesError(f"vcpus is {vcpus!r}: it is a whole number from 1", "Such as 4.")
-    if gpus and not limits["max_gpus"]:
+    if gpus and not max_gpus:
         raise HwpricesError(
             f"no GPU can be attached to {series}",
             "Attach it to n1, or choose a machine type that has one.",
         )
     wrong = [name for name, count in gpus.items() if not (isinstance(count, int) and count >= 1)]
-    if wrong or sum(gpus.values()) > limits["max_gpus"]:
+    if wrong or sum(gpus.values()) > max_gpus:
         raise HwpricesError(
             f"gpus is {dict(gpus)!r}: {series} takes whole numbers from 1, in total at most"
-            f" {limits['max_gpus']}",
+            f" {max_gpus}",
             "Ask for fewer, or choose a machine type that has them.",
         )
     if not (isinstance(ssd, int) and ssd >= 0) or ssd % LOCAL_SSD_GIB:
@@ -188,10 +161,10 @@ def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
             f"local_ssd_gib is {ssd!r}: local SSD is sold in disks of {LOCAL_SSD_GIB} GiB",
             f"Ask for a multiple of {LOCAL_SSD_GIB}.",
         )
-    included = min(memory, limits["gib_per_vcpu"] * vcpus)
-    if memory > included and not limits["extended"]:
+    included = min(memory, gib_per_vcpu * vcpus)
+    if memory > included and limits["extended"] != "true":
         raise HwpricesError(
-            f"{series} has at most {limits['gib_per_vcpu'].normalize():f} GiB a vCPU",
+            f"{series} has at most {gib_per_vcpu.normalize():f} GiB a vCPU",
             "Ask for less memory, or take n1, n2, n2d or n4.",
         )
     return included, memory - included
@@ -228,20 +201,12 @@ PROVIDER = "gcp"
 
 
 def read_discount_rules() -> list[DiscountRule]:
-    """Read data/specs/gcp_discounts.csv.
-
-    Raises:
-        HwpricesError: the sheet is missing, or a cell does not fit.
-    """
-    columns = {
-        "kind": pl.String,
-        "series": pl.String,
-        "components": pl.String,
-        "term_months": pl.Int32,
-        "from_share_of_month": Share,
-        "pays_share": Share,
-    }
-    return parse_rules(read_rule_sheet("gcp_discounts", columns))
+    """Read data/specs/gcp_discounts.csv."""
+    share = pl.Decimal(10, 6)
+    sheet = pl.DataFrame(packaged_rows("gcp_discounts")).cast(
+        {"term_months": pl.Int32, "from_share_of_month": share, "pays_share": share}
+    )
+    return parse_rules(sheet)
 
 
 def sustained_use(
@@ -283,10 +248,7 @@ def sustained_use_costs(
     Pairs of share and cost, from (0, 0) to the full month. The cost is per hour of the month; it is
     linear between two shares.
 
-    Args:
-        series: as in ``sustained_use``.
-        component_costs: as in ``sustained_use``.
-        rules: as in ``sustained_use``.
+    The arguments are those of ``sustained_use``.
     """
     rules = read_discount_rules() if rules is None else rules
     steps = {
@@ -327,12 +289,8 @@ def flexible_commitment(
 ) -> Decimal | None:
     """Return the cost per hour under a flexible (spend-based) commitment, None if not offered.
 
-    Args:
-        series: the machine's series (instance_types.series).
-        component_costs: on-demand cost per hour by component, as in price_components; components
-            that the commitment does not cover keep their price.
-        term_months: 12 or 36.
-        rules: the rules to apply; by default those of this installation.
+    The arguments are those of ``sustained_use``, and ``term_months``: 12 or 36. Components that the
+    commitment does not cover keep their price.
     """
     rules = read_discount_rules() if rules is None else rules
     paid = flexible_shares(rules)

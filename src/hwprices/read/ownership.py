@@ -10,6 +10,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.formulas import first_of
 from hwprices.read.currency import Rates, offers_in_usd, read_rates, to_usd
 from hwprices.read.overlays import apply, rules
 from hwprices.read.overlays.apply import warn_unmatched
@@ -90,11 +91,8 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
 
 def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     c = pl.col
-    power_basis = (
-        pl.when(c.max_power_w.is_not_null())
-        .then(pl.lit("maker"))
-        .when(c.power_estimate_w.is_not_null())
-        .then(pl.lit("estimate"))
+    power_basis = first_of(
+        {"maker": c.max_power_w.is_not_null(), "estimate": c.power_estimate_w.is_not_null()}
     )
     return dataset.scan("local_hardware").with_columns(
         purchase_price_usd=to_usd(c.price, c.price_currency, ownership.rates),

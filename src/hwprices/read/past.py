@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.formulas import first_of
 from hwprices.read.find import request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
@@ -98,12 +99,9 @@ def understand(
 ) -> Search:
     """Turn a question about past prices into a search.
 
-    Args:
-        names: the names in ``PastTables``.
-        text: a question in a few words, as ``request.request`` takes it; or the complete name of a
-            machine type, even if its words have other meanings: "NVIDIA L40S with AMD CPU".
-        usual: the values of fields that neither words nor options set.
-        options: those of ``PastOptions``; CURRENT_ONLY are rejected.
+    ``text``: a question as ``request.request`` takes it; or the complete name of a machine type,
+    even if its words have other meanings: "NVIDIA L40S with AMD CPU". ``names`` are those in
+    ``PastTables``; ``usual`` is as in ``request.request``. The options CURRENT_ONLY are rejected.
 
     Raises:
         HwpricesError: a word or option is not understood (the message suggests similar ones), or
@@ -167,9 +165,8 @@ def answer(
         purchase option and time.
 
     Raises:
-        HwpricesError: the release has no history, or the question is not understood.
+        HwpricesError: the question is not understood.
     """
-    table(dataset)
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)
     if search.max_price is not None or search.max_price_per_accelerator is not None:
@@ -218,20 +215,6 @@ def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame
     joined = rows.join(marks, on="price_id", how="left", maintain_order="left")
     is_open = pl.col("valid_to").is_null()
     return joined.with_columns(placeholder=pl.col("placeholder").fill_null(False) & is_open)
-
-
-def table(tables: Tables) -> pl.LazyFrame:
-    """Open the price history of a release.
-
-    Raises:
-        HwpricesError: it has none.
-    """
-    try:
-        return tables.scan("price_history")
-    except HwpricesError as error:
-        raise HwpricesError(
-            "this release has no price history", "The next published release will have one."
-        ) from error
 
 
 def valid_at(rows: pl.LazyFrame, time: datetime) -> pl.LazyFrame:
@@ -346,11 +329,8 @@ def diff(
     A price that moved and came back does not differ. ``change`` is a code of the table changes, or
     TO_OR_FROM_PLACEHOLDER. ``partly_restated``: part of the difference is our own correction.
 
-    Args:
-        tables: a release of ``until`` or later. The release at ``since`` need not be kept.
-        since: the earlier time.
-        until: the later time.
-        before: the placeholders of the newest kept release that is not later than ``since``.
+    ``tables``: a release of ``until`` or later. The release at ``since`` need not be kept.
+    ``before``: the placeholders of the newest kept release that is not later than ``since``.
 
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,
@@ -367,7 +347,7 @@ def diff(
             f"{since:%Y-%m-%d %H:%M} UTC is after the release of {until:%Y-%m-%d %H:%M} UTC",
             "Name an earlier day (a day counts until its end), or the earlier release first.",
         )
-    rows = table(tables)
+    rows = tables.scan("price_history")
     first = rows.select(pl.col("valid_from").min()).collect().item()
     if first is None or since < first:
         begins = f"{first:%Y-%m-%d %H:%M} UTC" if first else "with the next release"
@@ -464,32 +444,24 @@ def _touches_placeholder() -> pl.Expr:
 
 def _change() -> pl.Expr:
     old, new = pl.col("old_effective_hourly"), pl.col("new_effective_hourly")
-    by_value = (
-        pl.when(~pl.col("old_exists"))
-        .then(pl.lit("added"))
-        .when(~pl.col("new_exists"))
-        .then(pl.lit("removed"))
-        .when(_touches_placeholder())
-        .then(pl.lit(TO_OR_FROM_PLACEHOLDER))
-        .when(old.is_null() & new.is_not_null())
-        .then(pl.lit("price_known"))
-        .when(old.is_not_null() & new.is_null())
-        .then(pl.lit("price_unknown"))
-        .when(new > old)
-        .then(pl.lit("price_up"))
-        .when(new < old)
-        .then(pl.lit("price_down"))
-        .otherwise(pl.lit("terms_changed"))
+    by_value = first_of(
+        {
+            "added": ~pl.col("old_exists"),
+            "removed": ~pl.col("new_exists"),
+            TO_OR_FROM_PLACEHOLDER: _touches_placeholder(),
+            "price_known": old.is_null() & new.is_not_null(),
+            "price_unknown": old.is_not_null() & new.is_null(),
+            "price_up": new > old,
+            "price_down": new < old,
+        },
+        "terms_changed",
     )
-    return (
-        pl.when("unclear")
-        .then(pl.lit("unclear"))
-        .when(pl.col("ours") & ~pl.col("vendors"))
-        .then(pl.lit("restated"))
-        .when(~pl.col("vendors"))
-        .then(pl.lit("first_collected"))
-        .otherwise(by_value)
-    )
+    by_reason = {
+        "unclear": pl.col("unclear"),
+        "restated": pl.col("ours") & ~pl.col("vendors"),
+        "first_collected": ~pl.col("vendors"),
+    }
+    return pl.coalesce(first_of(by_reason), by_value)
 
 
 PRICE_OPTIONS = (

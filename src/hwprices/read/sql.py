@@ -150,10 +150,8 @@ def set_memory(connection: "DuckDBPyConnection", memory: str) -> None:
 def bounded(connection: "DuckDBPyConnection", seconds: float, memory: str) -> Iterator[None]:
     """Interrupt the connection after a time, and report which limit a query exceeds.
 
-    Args:
-        connection: runs the queries.
-        seconds: the limit of time for all queries together.
-        memory: the limit that ``set_memory`` has set, for the error.
+    ``seconds``: the limit for all queries together. ``memory``: the limit that ``set_memory`` has
+    set, for the error.
 
     Raises:
         HwpricesError: a query takes longer, or needs more memory.

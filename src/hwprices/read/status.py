@@ -180,8 +180,8 @@ COUNTED = {
 """Tables whose rows are counted by provider, and their headings."""
 
 
-def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataFrame:
-    """Find the cheapest hourly prices of one accelerator.
+def cheapest_per_accelerator(dataset: Tables) -> pl.DataFrame:
+    """Find the cheapest hourly prices of SHOWN_GPU.
 
     As in ``find``, "h100" is every form of the H100, including one that the vendor does not
     specify.
@@ -193,8 +193,8 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     has such prices, else in its currency. Community hosts have separate rows.
     """
     names = ReleaseWords(dataset)
-    ids = words.accelerators(name, names.accelerators)
-    without_id = search.pairs("instance_type", words.unknown_machines(name, names))
+    ids = words.accelerators(SHOWN_GPU, names.accelerators)
+    without_id = search.pairs("instance_type", words.unknown_machines(SHOWN_GPU, names))
     accelerator = pl.col("accelerators").list.first().struct
     machines = (
         dataset.scan("instance_types")

@@ -116,12 +116,9 @@ def build(
 ) -> None:
     """Write the file. It gets the FOCUS view if it has list prices and no table of that name.
 
-    Args:
-        target: the file, which must not exist.
-        files: Parquet files of each table, on this machine.
-        package: the release's datapackage.json, which describes tables and columns.
-        version: the release, for the comments on tables.
-        discounted: own discounts are applied to ``prices``.
+    ``target`` must not exist. ``files``: Parquet files of each table, on this machine. ``package``:
+    the release's datapackage.json, which describes tables and columns. ``version``: for the
+    comments on tables. ``discounted``: own discounts are applied to ``prices``.
     """
     import duckdb
 

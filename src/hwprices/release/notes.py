@@ -1,5 +1,6 @@
 """The contents of ``notes.json``, the release notes, and their sentences."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -169,8 +170,7 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
     """Describe what is new. ``text`` escapes text from outside."""
     sentences = [
         *_providers(notes, text),
-        *_prices(notes),
-        *_types_and_regions(notes),
+        *_counts(notes),
         *_kept_providers(notes, text),
         *_held(notes, text),
     ]
@@ -210,27 +210,17 @@ def _prices_of(notes: ReleaseNotes, names: Iterable[str]) -> str:
     return counted(sum(sum(note.prices.values()) for note in known), "price")
 
 
-def _prices(notes: ReleaseNotes) -> Iterator[str]:
-    counts = [
-        f"{notes.changes[change]:,} {word}"
-        for change, word in WORDS.items()
-        if change in notes.changes
-    ]
-    if counts:
-        yield f"Prices: {', '.join(counts)}."
-
-
-def _types_and_regions(notes: ReleaseNotes) -> Iterator[str]:
-    for subject, rows in (("Machine types", notes.instance_types), ("Regions", notes.regions)):
-        counts = [
-            f"{_count(rows, code):,} {word}" for code, word in WORDS.items() if _count(rows, code)
-        ]
-        if counts:
-            yield f"{subject}: {', '.join(counts)}."
-
-
-def _count(rows: tuple[Sold, ...], change: str) -> int:
-    return sum(row.change == change for row in rows)
+def _counts(notes: ReleaseNotes) -> Iterator[str]:
+    """Count the changes of prices, machine types and regions."""
+    subjects = {
+        "Prices": notes.changes,
+        "Machine types": Counter(row.change for row in notes.instance_types),
+        "Regions": Counter(row.change for row in notes.regions),
+    }
+    for subject, counts in subjects.items():
+        listed = [f"{counts[code]:,} {word}" for code, word in WORDS.items() if code in counts]
+        if listed:
+            yield f"{subject}: {', '.join(listed)}."
 
 
 def _kept_providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:

@@ -82,11 +82,8 @@ def scan_types(
 ) -> pl.LazyFrame:
     """Scan the rows of some machine types. From a release only files that may have them are read.
 
-    Args:
-        tables: a release, or frames made from one.
-        table: a table with the column instance_type.
-        types: names of machine types, of any provider.
-        columns: the columns to read, including instance_type; all by default.
+    ``tables``: a release, or frames made from one. ``table``: one with the column instance_type.
+    ``types``: of any provider. ``columns``: those to read, including instance_type; all by default.
     """
     if isinstance(tables, Release):
         return tables.scan_types(table, frozenset(types), columns)

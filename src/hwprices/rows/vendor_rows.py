@@ -273,11 +273,8 @@ def gpus(
 ) -> dict[str, Any]:
     """Make the columns of a machine with GPUs of one type.
 
-    Args:
-        name: the vendor's name of the GPU.
-        sheet: its spec sheet by that name, None if it has none.
-        count: the number of GPUs; a fraction for a shared GPU.
-        memory_gib: memory of a complete GPU.
+    ``name``: the vendor's name of the GPU. ``sheet``: its spec sheet by that name, None if it has
+    none. ``count``: a fraction for a shared GPU. ``memory_gib``: of a complete GPU.
     """
     device = {
         "accelerator_id": sheet.accelerator_id if sheet else None,

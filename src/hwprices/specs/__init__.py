@@ -38,8 +38,13 @@ def packaged_rows(name: str) -> list[dict[str, str]]:
 
     Polars starts threads; a process that is forked afterwards waits for them forever.
     """
-    text = (sheet_directory() / f"{name}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return csv_rows(sheet_directory() / f"{name}.csv")
+
+
+def csv_rows(file: Path) -> list[dict[str, str]]:
+    """Read the rows of a CSV file, such as one beside a module."""
+    with file.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
 
 
 @cache

@@ -26,11 +26,11 @@ EXPECTED: dict[type[pl.DataType], str] = {
 """What a cell of each dtype looks like, for error messages."""
 
 
-def load_all(directory: Path | None = None) -> dict[str, pl.DataFrame]:
+def load_all() -> dict[str, pl.DataFrame]:
     """Read every sheet that a release is joined with, by table name. See ``load``."""
     from hwprices.schemas.tables import SHEETS
 
-    return {table: load(table, directory) for table in SHEETS}
+    return {table: load(table) for table in SHEETS}
 
 
 def load(table: str, directory: Path | None = None) -> pl.DataFrame:

@@ -8,9 +8,9 @@ error is reported.
 import functools
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from hwprices.landing import limits
@@ -141,7 +141,7 @@ class Response:
 
 
 class Ec2Client:
-    """A client of one region that keeps the body of each response. Close it, or use ``with``.
+    """A client of one region that keeps the body of each response. Close it after use.
 
     Raises:
         FetchError: boto3's configuration is unusable, or the endpoint is neither https nor on this
@@ -161,15 +161,8 @@ class Ec2Client:
         name = f"{public_url(self.endpoint)} in {region}"
         endpoint.http_session = BoundedBotoSession(endpoint.http_session, self._limits, name)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close its connections."""
         self._client.close()
 
     def _keep_body(self, response_dict: dict[str, Any], **_: Any) -> None:
@@ -266,11 +259,9 @@ class _RefusedError(FetchError):
 
 def has_credentials() -> bool:
     """Check whether boto3's chain has credentials. May wait a second for the metadata service."""
-    from botocore.exceptions import BotoCoreError
-
     try:
-        return _session().get_credentials() is not None
-    except BotoCoreError:
+        return credential_source() is not None
+    except FetchError:
         return True  # The configured ones are unusable: the units fail and say so.
 
 
@@ -301,7 +292,7 @@ def read_opt_in(context: Context) -> dict[str, str]:
         FetchError, SkippedError: see ``Ec2Client.call``.
     """
     operation = OPERATIONS[REGIONS]
-    with Ec2Client(context, home_region()) as client:
+    with closing(Ec2Client(context, home_region())) as client:
         response = client.call(operation.name, is_first=True, **operation.parameters)
     regions = _listed(response, operation.member, client.name_of(operation.name))
     return {
@@ -329,7 +320,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
             "Enable it in the AWS account settings to collect it.",
         )
     region = home_region() if unit.kind == REGIONS else unit.region
-    with Ec2Client(context, region) as client:
+    with closing(Ec2Client(context, region)) as client:
         if unit.kind == CAPACITY_BLOCKS:
             return list(_capacity_blocks(context, unit, client))
         if unit.kind == REGIONS:

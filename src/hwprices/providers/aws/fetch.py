@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from hwprices.errors import HwpricesError
@@ -147,7 +148,7 @@ def check_access(context: Context) -> Iterator[Check]:
         )
         return
     yield Check("credentials", "ok", f"boto3 finds them by its method {source}")
-    with ec2.Ec2Client(context, ec2.home_region()) as client:
+    with closing(ec2.Ec2Client(context, ec2.home_region())) as client:
         for kind, operation in ec2.OPERATIONS.items():
             yield _check_right(client, operation.name, operation.parameters, ADDS[kind])
         yield _check_right(

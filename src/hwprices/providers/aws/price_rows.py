@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.landing.pages import Page
 from hwprices.providers import Part
 from hwprices.rows import frames, prices
@@ -246,12 +247,9 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _purchase_option() -> pl.Expr:
-    return (
-        pl.when(pl.col("term_type") == "Reserved")
-        .then(pl.lit("reserved"))
-        .when(pl.col("capacity_block"))
-        .then(pl.lit("capacity_block"))
-        .otherwise(pl.lit("on_demand"))
+    return first_of(
+        {"reserved": pl.col("term_type") == "Reserved", "capacity_block": pl.col("capacity_block")},
+        "on_demand",
     )
 
 
@@ -403,8 +401,8 @@ def _part_rows(lines: pl.DataFrame) -> pl.DataFrame:
         component=_component(),
         purchase_option=pl.lit("on_demand"),
         term_months=pl.lit(0),
-        unit=_match("unit", UNITS, "sku_unit"),
-        per=_match("unit", PERIODS, "use"),
+        unit=_unit_as(UNITS, "sku_unit"),
+        per=_unit_as(PERIODS, "use"),
         tier_from=start.replace("", "0").cast(amount, strict=False),
         tier_to=pl.when(~end.is_in(OPEN_END)).then(end.cast(amount, strict=False)),
         effective_from=read_date(pl.col("effective_date")),
@@ -418,12 +416,9 @@ def _component() -> pl.Expr:
     return name.str.replace_all(r"[^!-~]", "_")
 
 
-def _match(column: str, patterns: dict[str, str], default: str) -> pl.Expr:
-    value = pl.coalesce(
-        pl.when(pl.col(column).str.contains(pattern)).then(pl.lit(value))
-        for pattern, value in patterns.items()
-    )
-    return value.fill_null(default)
+def _unit_as(patterns: dict[str, str], default: str) -> pl.Expr:
+    found = {word: pl.col("unit").str.contains(pattern) for pattern, word in patterns.items()}
+    return first_of(found, default)
 
 
 def _problems() -> list[Problem]:

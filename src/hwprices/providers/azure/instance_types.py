@@ -24,6 +24,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, azure
 from hwprices.rows import frames, prices
@@ -419,11 +420,12 @@ def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
         "accelerator_memory_gib",
         *_disks(),
         is_ethernet_only.then("network_gbps_max").alias("network_gbps_max"),
-        pl.when(pl.col("RdmaEnabled") == "True")
-        .then(pl.lit("infiniband"))
-        .when(pl.col("RdmaEnabled") == "False")
-        .then(pl.lit("none"))
-        .alias("rdma"),
+        first_of(
+            {
+                "infiniband": pl.col("RdmaEnabled") == "True",
+                "none": pl.col("RdmaEnabled") == "False",
+            }
+        ).alias("rdma"),
         pl.lit("hyper-v").alias("hypervisor"),
         _confidential_computing(),
         "spec_source",
@@ -440,13 +442,7 @@ def _retirement() -> list[pl.Expr]:
     """Make status and retirement_date; both are null if the date is absent or unreadable."""
     date = pl.col("RetirementDateUtc").str.to_date("%m/%d/%Y", strict=False)
     is_set = date.is_not_null() & (date.dt.year() < NO_RETIREMENT_YEAR)
-    status = (
-        pl.when(is_set)
-        .then(pl.lit("retiring"))
-        .when(date.is_not_null())
-        .then(pl.lit("current"))
-        .alias("status")
-    )
+    status = first_of({"retiring": is_set, "current": date.is_not_null()}).alias("status")
     return [status, pl.when(is_set).then(date).alias("retirement_date")]
 
 

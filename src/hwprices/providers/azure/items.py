@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.landing import bodies
 from hwprices.landing.pages import Page, UnitResult
 from hwprices.providers import Pages, azure
@@ -318,16 +319,14 @@ def product_facts(products: pl.Series) -> pl.DataFrame:
     name = pl.col("productName")
     names_os = pl.any_horizontal(name.str.contains(rule) for rule in (WINDOWS, LINUX, RHEL, SLES))
     is_host = name.str.contains(DEDICATED_HOST)
-    kind = (
-        pl.when(name.str.contains(CLOUD_SERVICES))
-        .then(pl.lit("cloud_services"))
-        .when(name.str.contains(PROMO))
-        .then(pl.lit("promo"))
-        .when(is_host)
-        .then(pl.lit("host"))
-        .when(name.str.contains(VIRTUAL_MACHINES) | names_os)
-        .then(pl.lit("vm"))
-        .otherwise(pl.lit("unknown"))
+    kind = first_of(
+        {
+            "cloud_services": name.str.contains(CLOUD_SERVICES),
+            "promo": name.str.contains(PROMO),
+            "host": is_host,
+            "vm": name.str.contains(VIRTUAL_MACHINES) | names_os,
+        },
+        "unknown",
     )
     tenancy = pl.when(is_host).then(pl.lit("host")).otherwise(pl.lit("shared"))
     return (
@@ -346,20 +345,15 @@ def _operating_system(name: pl.Expr) -> pl.Expr:
     """Make prices.os of a product name. Without a system it is Linux without a license."""
     is_rhel, is_sles = name.str.contains(RHEL), name.str.contains(SLES)
     is_sap = name.str.contains(SAP)
-    return (
-        pl.when(name.str.contains(WINDOWS))
-        .then(pl.lit("windows"))
-        .when(is_rhel & is_sap)
-        .then(pl.lit("rhel_sap"))
-        .when(is_rhel & name.str.contains(HIGH_AVAILABILITY))
-        .then(pl.lit("rhel_ha"))
-        .when(is_rhel)
-        .then(pl.lit("rhel"))
-        .when(is_sles & is_sap)
-        .then(pl.lit("sles_sap"))
-        .when(is_sles)
-        .then(pl.lit("sles"))
-        .when(name.str.contains(UBUNTU_PRO))
-        .then(pl.lit("ubuntu_pro"))
-        .otherwise(pl.lit("linux"))
+    return first_of(
+        {
+            "windows": name.str.contains(WINDOWS),
+            "rhel_sap": is_rhel & is_sap,
+            "rhel_ha": is_rhel & name.str.contains(HIGH_AVAILABILITY),
+            "rhel": is_rhel,
+            "sles_sap": is_sles & is_sap,
+            "sles": is_sles,
+            "ubuntu_pro": name.str.contains(UBUNTU_PRO),
+        },
+        "linux",
     )

@@ -23,6 +23,7 @@ from datetime import datetime
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.providers import Pages, Part, azure
 from hwprices.providers.azure.classify import TERMS, ClassifiedItems, classify_items
 from hwprices.providers.azure.instance_types import (
@@ -395,11 +396,11 @@ def _availability_flag(availability: pl.DataFrame) -> pl.Expr:
     offered = availability.select("region", size=pl.col("instance_type").str.to_lowercase())
     is_listed = pl.col("region").is_in(availability["region"].unique().implode())
     is_offered = place.is_in(offered.select(place).to_series().unique().implode())
-    return (
-        pl.when(~is_listed | (pl.col("tenancy") == "host"))
-        .then(pl.lit("availability_unknown"))
-        .when(~is_offered)
-        .then(pl.lit("not_offered_here"))
+    return first_of(
+        {
+            "availability_unknown": ~is_listed | (pl.col("tenancy") == "host"),
+            "not_offered_here": ~is_offered,
+        }
     )
 
 
@@ -420,11 +421,11 @@ def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
         .select("row", is_equal=pl.col("price") == pl.col("on_demand"))
     )
     equal, above = not_below.filter("is_equal")["row"], not_below.filter(~pl.col("is_equal"))["row"]
-    return (
-        pl.when(pl.col("row").is_in(equal.implode()))
-        .then(pl.lit("spot_equals_on_demand"))
-        .when(pl.col("row").is_in(above.implode()))
-        .then(pl.lit("spot_above_on_demand"))
+    return first_of(
+        {
+            "spot_equals_on_demand": pl.col("row").is_in(equal.implode()),
+            "spot_above_on_demand": pl.col("row").is_in(above.implode()),
+        }
     )
 
 

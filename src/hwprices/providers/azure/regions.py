@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.providers import Pages, azure
 from hwprices.providers.azure.instance_types import RESTRICTION, Schema, read_list
 from hwprices.rows import frames
@@ -156,12 +157,9 @@ def _coordinates() -> list[pl.Expr]:
 def _kind() -> pl.Expr:
     """Make regions.kind: usgov… and usdod… are the US government's, china… is run by 21Vianet."""
     region = pl.col("region")
-    return (
-        pl.when(region.str.contains("^us(gov|dod)"))
-        .then(pl.lit("gov"))
-        .when(region.str.starts_with("china"))
-        .then(pl.lit("china"))
-        .otherwise(pl.lit("region"))
+    return first_of(
+        {"gov": region.str.contains("^us(gov|dod)"), "china": region.str.starts_with("china")},
+        "region",
     )
 
 

@@ -90,13 +90,8 @@ class GoogleClient:
     ) -> None:
         """Watch the client's responses.
 
-        Args:
-            client: a generated client with the REST transport.
-            endpoint: its URL, for errors.
-            settings: attempts and timeouts.
-            sleep: waits between tries, takes seconds.
-            limits: the limits of the unit.
-            secret: the API key, which errors leave out.
+        ``client``: a generated client with the REST transport. ``endpoint``: its URL, for errors.
+        ``secret``: the API key, which errors leave out.
         """
         self._client, self._endpoint, self._settings = client, public_url(endpoint), settings
         self._sleep, self._secret, self._limits = sleep, secret, limits

@@ -58,12 +58,8 @@ def decode(pages: Pages, page: Page, model: type[T], *, what: str, setting: str)
     Numbers in quotes are read as numbers, as Google sends 64-bit integers. Members that ``model``
     does not declare are ignored.
 
-    Args:
-        pages: the landed pages of the run.
-        page: the page to decode.
-        model: the struct of the page.
-        what: what the page should be, for the error ("a list of SKUs").
-        setting: the variable with the endpoint, for the error.
+    ``what``: what the page should be, for the error ("a list of SKUs"). ``setting``: the variable
+    with the endpoint, for the error.
 
     Raises:
         UnreadablePageError: the page does not fit ``model``, or repeats a name in an object; names
@@ -88,16 +84,9 @@ def decode_rows(
 ) -> Listing[T]:
     """Decode a landed page, and leave out rows that do not fit their struct.
 
-    Args:
-        pages: the landed pages of the run.
-        page: the page to decode.
-        model: the struct of the page. It declares every member that Google documents, and omits
-            absent ones when encoded, so that repeated names are found quickly
-            (``bodies.refuse_repeated_names``).
-        what: what the page should be, for the error.
-        setting: the variable with the endpoint, for the error.
-        rows: finds the lists of rows in the JSON.
-        row_type: the struct of a row.
+    ``model`` declares every member that Google documents, and omits absent ones when encoded, so
+    that repeated names are found quickly (``bodies.refuse_repeated_names``). ``rows`` finds the
+    lists of rows in the JSON; ``row_type`` is the struct of a row. The others are as in ``decode``.
 
     Raises:
         UnreadablePageError: as ``decode``; or most rows are broken: the format has changed.

@@ -106,10 +106,9 @@ class Sheets:
     ) -> None:
         """Index the sheets.
 
-        Args:
-            tables: the sheets gcp_* by name, with the columns of ``schemas.provider_sheets``.
-            match_accelerator: finds the spec sheet of an accelerator from Google's name of it and
-                the machine type, see ``specs.accelerator_names``.
+        ``tables``: the sheets gcp_* by name, with the columns of ``schemas.provider_sheets``.
+        ``match_accelerator`` finds a spec sheet by Google's name of the accelerator and the machine
+        type, see ``specs.accelerator_names``.
         """
 
         def patterns(table: str, column: str = "instance_type_pattern") -> _Patterns:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas import PAST, PRICE_KEY
@@ -106,14 +107,13 @@ def _start_reason(open_ids: pl.Series, known: pl.DataFrame, *, is_complete: bool
     lacked the price.
     """
     units = known["collection_unit"].unique().to_list() if is_complete else []
-    return (
-        pl.when(pl.col("price_id").is_in(open_ids.implode()))
-        .then(pl.lit("price_changed"))
-        .when(pl.col("price_id").is_in(known["price_id"].implode()))
-        .then(pl.lit("returned"))
-        .when(pl.col("collection_unit").is_in(units))
-        .then(pl.lit("added"))
-        .otherwise(pl.lit("backfilled"))
+    return first_of(
+        {
+            "price_changed": pl.col("price_id").is_in(open_ids.implode()),
+            "returned": pl.col("price_id").is_in(known["price_id"].implode()),
+            "added": pl.col("collection_unit").is_in(units),
+        },
+        "backfilled",
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.publish.history import snapshot
 from hwprices.publish.history.intervals import Step
 from hwprices.publish.history.snapshot import VALUE, Snapshot
@@ -147,22 +148,17 @@ def _by_price(moves: pl.DataFrame) -> pl.DataFrame:
 def _vendor_change() -> pl.Expr:
     """Return the code of the vendor's step, from the middle to the new value."""
     before, after = pl.col("middle_effective_hourly"), pl.col("new_effective_hourly")
-    return (
-        pl.when(~pl.col("middle_exists") & pl.col("ended_before"))
-        .then(pl.lit("returned"))
-        .when(~pl.col("middle_exists"))
-        .then(pl.lit("added"))
-        .when(~pl.col("new_exists"))
-        .then(pl.lit("removed"))
-        .when(before.is_null() & after.is_not_null())
-        .then(pl.lit("price_known"))
-        .when(before.is_not_null() & after.is_null())
-        .then(pl.lit("price_unknown"))
-        .when(after > before)
-        .then(pl.lit("price_up"))
-        .when(after < before)
-        .then(pl.lit("price_down"))
-        .otherwise(pl.lit("terms_changed"))
+    return first_of(
+        {
+            "returned": ~pl.col("middle_exists") & pl.col("ended_before"),
+            "added": ~pl.col("middle_exists"),
+            "removed": ~pl.col("new_exists"),
+            "price_known": before.is_null() & after.is_not_null(),
+            "price_unknown": before.is_not_null() & after.is_null(),
+            "price_up": after > before,
+            "price_down": after < before,
+        },
+        "terms_changed",
     )
 
 

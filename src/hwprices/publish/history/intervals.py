@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.publish.history import snapshot
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
@@ -362,25 +363,21 @@ def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
     both = pl.col("old_exists") & pl.col("new_exists")
     added = ~pl.col("old_exists") & pl.col("new_exists")
     new_to_vendor = added & ~pl.col("middle_exists")
-    change = (
-        pl.when("unclear")
-        .then(pl.lit("unclear"))
-        .when(pl.col("ours") & ~pl.col("vendors"))
-        .then(pl.lit("restated"))
-        .when(both & ~pl.col("ours"))
-        .then(pl.lit("price_changed"))
-        .when(both | pl.col("ours"))
-        .then(pl.lit("changed_and_restated"))
+    change = first_of(
+        {
+            "unclear": pl.col("unclear"),
+            "restated": pl.col("ours") & ~pl.col("vendors"),
+            "price_changed": both & ~pl.col("ours"),
+            "changed_and_restated": both | pl.col("ours"),
+        }
     )
-    start = (
-        pl.when("newly_collected")
-        .then(pl.lit("first_collected"))
-        .when(~pl.col("unclear") & new_to_vendor & pl.col("ended_before"))
-        .then(pl.lit("returned"))
-        .when(~pl.col("unclear") & new_to_vendor)
-        .then(pl.lit("added"))
-        .otherwise(change)
-    )
+    is_new = ~pl.col("unclear") & new_to_vendor
+    begun = {
+        "first_collected": pl.col("newly_collected"),
+        "returned": is_new & pl.col("ended_before"),
+        "added": is_new,
+    }
+    start = pl.coalesce(first_of(begun), change)
     is_removed = (
         pl.col("old_exists") & ~pl.col("new_exists") & ~pl.col("unclear") & pl.col("vendors")
     )

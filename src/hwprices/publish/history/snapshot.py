@@ -17,6 +17,7 @@ from datetime import datetime
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.release.release import IS_PLACEHOLDER
 from hwprices.release.versions import version_time
@@ -138,20 +139,16 @@ def evidence(*, can_re_read: bool) -> pl.Expr:
 
     There should be no difference with the same pages and the same reading: it would be unclear.
     """
-    return (
-        pl.when(pl.col("same_reading") & pl.col("same_pages"))
-        .then(pl.lit("none"))
-        .when("same_reading")
-        .then(pl.lit("same_reading"))
-        .when("same_pages")
-        .then(pl.lit("same_pages"))
-        .when("same_page")
-        .then(pl.lit("same_page"))
-        .when(pl.lit(can_re_read) & pl.col("seen_before"))
-        .then(pl.lit("re_read"))
-        .otherwise(pl.lit("none"))
-        .alias("evidence")
-    )
+    return first_of(
+        {
+            "none": pl.col("same_reading") & pl.col("same_pages"),
+            "same_reading": pl.col("same_reading"),
+            "same_pages": pl.col("same_pages"),
+            "same_page": pl.col("same_page"),
+            "re_read": pl.lit(can_re_read) & pl.col("seen_before"),
+        },
+        "none",
+    ).alias("evidence")
 
 
 def with_middle(

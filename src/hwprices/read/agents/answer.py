@@ -201,10 +201,7 @@ def not_covered(
 ) -> list[str]:
     """List what an answer does not cover: notes, regions without prices, what was not collected.
 
-    Args:
-        dataset: the release.
-        providers: the providers in the answer; empty for all.
-        notes: further sentences.
+    ``providers``: those in the answer; empty for all. ``notes``: further sentences.
     """
     entries = dataset.release.providers
     names = sorted(set(providers) & set(entries)) or sorted(entries)

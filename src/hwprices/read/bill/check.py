@@ -13,7 +13,6 @@ from hwprices.read.bill import prices
 from hwprices.read.bill.formats import KEY
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.citation import cite_row
-from hwprices.read.export.files import described
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
@@ -158,7 +157,7 @@ def _contracted(
         ],
         how="diagonal",
     )
-    names = described(dataset, sold.unique("tile")).collect()
+    names = apply.described(dataset, sold.unique("tile")).collect()
     amount = pl.col("low").cast(Money)
     segments = []
     for day, since, until in zip(cuts, edges, edges[1:], strict=False):

@@ -13,21 +13,21 @@ A bill has millions of lines, but few kinds of lines. Texts are parsed once for 
 combination of KIND.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
+from hwprices.formulas import first_of
+from hwprices.specs import csv_rows
 from hwprices.units import HOURS_PER_MONTH
 
 AMOUNT = "DECIMAL(38,12)"  # Money and quantities; digits after the twelfth decimal are rounded
 TIME = "TIMESTAMPTZ"
 TEXT = "VARCHAR"
 
-with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") as _file:
-    _TABLE = list(csv.DictReader(_file))
+_TABLE = csv_rows(Path(__file__).with_name("columns.csv"))
 
 COLUMNS = {
     row["column"]: {"amount": AMOUNT, "time": TIME, "text": TEXT}[row["type"]] for row in _TABLE
@@ -296,28 +296,28 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
             ).then(pl.lit("linux")),
         ),
         software=_first(words, SOFTWARE).fill_null("none"),
-        license_model=pl.when(words.str.contains(r"(?i)\bbyol\b"))
-        .then(pl.lit("byol"))
-        .otherwise(pl.lit("included")),
-        tenancy=pl.when(tenancy.str.contains(r"(?i)\bhost(?:boxusage)?\b"))
-        .then(pl.lit("host"))
-        .when(tenancy.str.contains(r"(?i)dedicated"))
-        .then(pl.lit("dedicated"))
-        .otherwise(pl.lit("shared")),
+        license_model=first_of({"byol": words.str.contains(r"(?i)\bbyol\b")}, "included"),
+        tenancy=first_of(
+            {
+                "host": tenancy.str.contains(r"(?i)\bhost(?:boxusage)?\b"),
+                "dedicated": tenancy.str.contains(r"(?i)dedicated"),
+            },
+            "shared",
+        ),
         place=plain_place(pl.col("region")),
         hours=_first(unit, {pattern: str(hours) for pattern, hours in UNITS.items()}).cast(
             pl.Int64
         ),
         block=block_of(unit),
-        bought=pl.when(
-            (pl.col("option") == "spot")
-            | usage.str.contains("SpotUsage|Spot$")
-            | details.str.contains(r'"x_Preemptible":\s*"?true')
-        )
-        .then(pl.lit("spot"))
-        .when(pl.col("option") == "committed")
-        .then(pl.lit("committed"))
-        .otherwise(pl.lit("on_demand")),
+        bought=first_of(
+            {
+                "spot": (pl.col("option") == "spot")
+                | usage.str.contains("SpotUsage|Spot$")
+                | details.str.contains(r'"x_Preemptible":\s*"?true'),
+                "committed": pl.col("option") == "committed",
+            },
+            "on_demand",
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.read.bill.formats import KEY, plain_place
 from hwprices.release.release import IS_PLACEHOLDER, Release
 from hwprices.units import Timestamp
@@ -325,9 +326,7 @@ def _intervals(dataset: Release, price_ids: pl.Series) -> pl.DataFrame:
             .otherwise("valid_from"),
             until=pl.col("valid_to").fill_null(NEVER).cast(Timestamp),
             low=pl.col("effective_hourly").cast(AMOUNT),
-            price_of=pl.when(pl.col("start_reason") == "backfilled")
-            .then(pl.lit(BACKFILLED))
-            .otherwise(pl.lit(VALID)),
+            price_of=first_of({BACKFILLED: pl.col("start_reason") == "backfilled"}, VALID),
             release=pl.col("last_release"),
             page=pl.col("raw_sha256"),
         )

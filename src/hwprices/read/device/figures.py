@@ -64,13 +64,9 @@ def rent(
 
     Prices of community hosts are separate; the price of a year does not include them.
 
-    Args:
-        offers: the offers, with the columns that ``dates`` adds.
-        dates: when the prices of these machine types were seen.
-        on_demand: the column with the on-demand price of one unit.
-        count: the column with the number of units of a machine.
-        spot: the column with the spot price of one unit.
-        part_usd_per_hour: the price of the unit without a machine.
+    ``offers`` have the columns that ``dates`` adds. ``on_demand`` and ``spot`` name the columns
+    with prices of one unit, ``count`` the column with the number of units of a machine.
+    ``part_usd_per_hour``: the price of the unit without a machine.
     """
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
     listed = _lowest(data_centers, on_demand, "on_demand")
@@ -210,9 +206,8 @@ def token_prices(cheapest: pl.DataFrame, results: pl.DataFrame) -> list[dict[str
     measured system's rate; it is marked as derived if the system and the machine with that price
     have different numbers of accelerators.
 
-    Args:
-        cheapest: ``measured.cheapest_offers`` of this accelerator.
-        results: ``measured.results`` for machines of the same sizes.
+    ``cheapest``: ``measured.cheapest_offers`` of this accelerator. ``results``:
+    ``measured.results`` for machines of the same sizes.
     """
     rates = {row["benchmark"]: row for row in _token_rates(results)}
     offers = {row["price"]: row for row in cheapest.iter_rows(named=True)}

@@ -1,6 +1,5 @@
 """Find a device by name, and declare the columns of the answer (``columns.csv``)."""
 
-import csv
 import difflib
 import re
 from collections.abc import Sequence
@@ -14,8 +13,9 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.device.measured import WHERE_SOLD
 from hwprices.read.find import words as meanings
-from hwprices.read.find.names import ReleaseWords, find_machines
+from hwprices.read.find.names import ReleaseWords, find_machines, squeeze
 from hwprices.release.release import Tables
+from hwprices.specs import csv_rows
 from hwprices.units import Money
 
 
@@ -89,11 +89,10 @@ TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "sample_prices": SAMPLE_PRICES,
 }
 
-with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") as _file:
-    COLUMNS = {
-        row["column"]: Column(TYPES[row["type"]], row["unit"], row["description"])
-        for row in csv.DictReader(_file)
-    }
+COLUMNS = {
+    row["column"]: Column(TYPES[row["type"]], row["unit"], row["description"])
+    for row in csv_rows(Path(__file__).with_name("columns.csv"))
+}
 """Columns of an answer, in order."""
 
 SCHEMA = pl.Schema({name: column.dtype for name, column in COLUMNS.items()})
@@ -190,11 +189,6 @@ class NamedDevice:
     def words(self) -> set[str]:
         """All words of id, name, maker and architecture."""
         return words(f"{self.device_id} {self.name} {self.vendor} {self.architecture}")
-
-
-def squeeze(text: str) -> str:
-    """Keep letters and digits, in lower case: "RTX 4090", "rtx-4090" and "RTX4090" are equal."""
-    return re.sub(r"[^a-z0-9]+", "", text.lower())
 
 
 def words(text: str) -> set[str]:

@@ -257,12 +257,10 @@ def where_sold(
 
     Community hosts come after data centers.
 
-    Args:
-        offers: the offers of the device, with the columns that PriceDates adds, converted to USD
-            if there is a rate.
-        providers: the clouds that have the device, even without an offer.
-        judged_at: by provider, the time for which to judge whether prices are stale; ``stale`` is
-            null for other providers.
+    ``offers`` have the columns that PriceDates adds, converted to USD if there is a rate.
+    ``providers``: the clouds that have the device, even without an offer. ``judged_at``: by
+    provider, the time for which to judge whether prices are stale; ``stale`` is null for other
+    providers.
     """
     offers = offers.with_columns(private_host=is_private_host())
     rows = []

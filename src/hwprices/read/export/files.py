@@ -194,19 +194,7 @@ def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays"
     """Apply own discounts to rows of prices; add ``list_effective_hourly`` and ``overlay``."""
     warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
     columns = [*prices.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
-    return apply.apply(described(dataset, prices), overlays).select(columns)
-
-
-def described(dataset: "Release", prices: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the columns that rules need: family, accelerator_id, country."""
-    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    machines = dataset.scan("instance_types").select(
-        "provider", "instance_type", "family", accelerator_id=first
-    )
-    regions = dataset.scan("regions").select("provider", "region", "country")
-    return prices.join(machines, on=["provider", "instance_type"], how="left").join(
-        regions, on=["provider", "region"], how="left"
-    )
+    return apply.apply(apply.described(dataset, prices), overlays).select(columns)
 
 
 def _csv(path: Path, rows: pl.DataFrame) -> None:
@@ -265,10 +253,8 @@ NAMESPACE = "hwprices"
 def export_iceberg(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -> Path:
     """Make an Iceberg catalog (SQLite) of a release's tables, and return its folder.
 
-    Args:
-        dataset: a release in a folder on this machine.
-        folder: for ``catalog.db`` and the metadata; it must not exist.
-        tables: which ones; all by default. Tables without rows are left out.
+    The release must be in a folder on this machine. ``folder``, which must not exist, gets
+    ``catalog.db`` and the metadata. ``tables``: all by default; those without rows are left out.
 
     Raises:
         HwpricesError: pyiceberg is not installed, the release is on an object store or has no such
@@ -409,11 +395,8 @@ def _widths(rows: pl.DataFrame) -> dict[Any, int]:
 def about(version: str, rows: Mapping[str, int], package: Package, left_out: int) -> pl.DataFrame:
     """Make the sheet that describes the workbook.
 
-    Args:
-        version: the release.
-        rows: number of rows of each table in the workbook.
-        package: the descriptions of the release's tables.
-        left_out: number of columns of offers that are not in the workbook.
+    ``rows``: number of rows of each table in the workbook. ``left_out``: number of columns of
+    offers that are not in it.
     """
     texts = {each["name"]: each["description"] for each in package["resources"]}
     lines = [

@@ -51,11 +51,9 @@ def with_break_even(
     It is null without a commitment, and if the machine is not sold on demand in that place with
     that system.
 
-    Args:
-        dataset: the release.
-        rows: with the columns of ``search.prices``, and those of ``overlays.apply`` if discounted.
-        search: the question; its purchase options and terms are ignored.
-        overlays: own discounts, applied to the on-demand prices too.
+    ``rows`` have the columns of ``search.prices``, and those of ``overlays.apply`` if discounted.
+    The purchase options and terms of ``search`` are ignored. ``overlays`` are applied to the
+    on-demand prices too.
     """
     committed = rows.filter(pl.col("term_months") > 0, *REAL)
     shares: dict[str, float] = {}
@@ -184,9 +182,7 @@ RANGE = ("hourly_low", "hourly_high")
 def spot_moves(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
     """Summarize the spot prices of machines over the DAYS before the release.
 
-    Args:
-        dataset: a release.
-        rows: with the columns of MACHINE.
+    ``rows`` have the columns of MACHINE.
 
     Returns:
         A row for each spot price in the history of that time: price_id; spot_days, the days on

@@ -134,11 +134,10 @@ def run(
 
 def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
     """Return the specification of each machine, and the SHEET columns of its accelerator."""
-    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     rows = (
         searching.machine_types(dataset)
         .filter(searching.pairs("instance_type", pairs))
-        .with_columns(accelerator_id=pl.when(pl.col("accelerators").list.len() == 1).then(first))
+        .with_columns(accelerator_id=searching.only_accelerator())
     )
     present = rows.collect_schema()
     # a release that is older than a column has no figure for it
@@ -257,8 +256,6 @@ def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
     in_usd = pl.col("effective_hourly").filter(purchase_option="on_demand", currency="USD")
     prices = searching.find(dataset, anywhere).group_by(key)
     sold = prices.agg(price=in_usd.min()).with_columns(is_priced=pl.lit(True))
-    devices = pl.col("accelerators").list.len().fill_null(0)
-    first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     return (
         dataset.scan("instance_types")
         .select(
@@ -266,9 +263,9 @@ def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
             "arch",
             "burstable",
             *SIZES,
-            accelerator_id=pl.when(devices == 1).then(first),
+            accelerator_id=searching.only_accelerator(),
             accelerator_count=pl.col("accelerator_count").fill_null(0),
-            has_accelerator=devices > 0,
+            has_accelerator=pl.col("accelerators").list.len().fill_null(0) > 0,
         )
         .join(sold, on=key, how="left")
         .with_columns(pl.col("is_priced").fill_null(False))

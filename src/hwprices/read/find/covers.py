@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hwprices.read.currency import USD
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine
 from hwprices.read.find.options import FIGURES
@@ -120,18 +121,6 @@ def quarantine(dataset: "Release") -> pl.DataFrame:
     Columns: provider, table, reason, rows (distinct), occurrences, regions, example (the message of
     one row).
     """
-    if "quarantine" not in dataset.tables:
-        return pl.DataFrame(
-            schema={
-                "provider": pl.String,
-                "table": pl.String,
-                "reason": pl.String,
-                "rows": pl.UInt32,
-                "occurrences": pl.Int32,
-                "regions": pl.List(pl.String),
-                "example": pl.String,
-            }
-        )
     return (
         dataset.scan("quarantine")
         .sort("row_hash")
@@ -167,7 +156,6 @@ CENT = Decimal("0.01")
 class Coverage:
     """The number of known regions of a provider, and its regions with prices."""
 
-    provider: str
     known: int
     priced: frozenset[str]
 
@@ -179,7 +167,6 @@ def coverage_by_provider(dataset: Tables) -> dict[str, Coverage]:
     providers = sorted({*priced["provider"], *regions["provider"]})
     return {
         provider: Coverage(
-            provider,
             regions.filter(provider=provider).height,
             frozenset(priced.filter(provider=provider)["region"]),
         )
@@ -203,11 +190,18 @@ def why_nothing(dataset: Tables, search: Search) -> list[str]:
 
 
 def not_compared(dataset: Tables, search: Search) -> list[str]:
-    """State which prices a price limit leaves out because they have none in USD."""
+    """Count by currency the prices that a price limit leaves out because they have no rate."""
+    without_limit = replace(search, max_price=None, max_price_per_accelerator=None)
+    if search == without_limit:
+        return []
+    others = searching.find(dataset, without_limit).filter(
+        ~pl.col("currency").is_in([USD, *search.usd_per])
+    )
+    counts = others.group_by("currency").len().sort("currency").collect()
     return [
         f"{counted(count, 'price')} in {currency} left out:"
         f" the price limit is in USD and needs --usd-per {currency}=… for them."
-        for currency, count in searching.not_compared(dataset, search).items()
+        for currency, count in counts.iter_rows()
     ]
 
 
@@ -229,11 +223,8 @@ def why_not_sold(
 ) -> str | None:
     """Explain whether the release does not cover machines, or the vendor does not sell them.
 
-    Args:
-        dataset: the release.
-        machines: provider and instance_type.
-        regions: provider and region, of the machines' providers.
-        covered: result of ``coverage_by_provider``.
+    ``machines``: provider and instance_type. ``regions``: provider and region, of the machines'
+    providers. ``covered``: the result of ``coverage_by_provider``.
 
     Returns None if the machines have any price in one of the regions.
     """

@@ -65,12 +65,8 @@ def answer(
     which a commitment costs less than on demand in the same place. Spot prices have MOVES, of the
     last 90 days.
 
-    Args:
-        dataset: the release.
-        name: a machine type.
-        text: which prices, in words.
-        overlays: own discounts.
-        options: those of ``Options``. Without ``os``, ``license`` or ``tenancy``, all of them.
+    ``text``: which prices, in words. ``options``: those of ``Options``. Without ``os``, ``license``
+    or ``tenancy``, all of them.
 
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
@@ -144,7 +140,7 @@ def _rows(dataset: Release, search: Search, overlays: "Overlays | None") -> pl.D
     rows = searching.sort(collected, "price").sort(IS_PLACEHOLDER, maintain_order=True)
     rows = break_even.with_break_even(dataset, rows, search, overlays)
     spot = rows.filter(purchase_option="spot")
-    if spot.is_empty() or "price_history" not in dataset.tables:
+    if spot.is_empty():
         return rows.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in MOVES)
     moves = spot_moves(dataset, spot).select("price_id", *MOVES)
     return rows.join(moves, "price_id", "left", maintain_order="left")
@@ -285,10 +281,7 @@ def managed_prices(
 ) -> pl.DataFrame:
     """Return the hourly prices of a machine in SageMaker, compared with on demand in the region.
 
-    Args:
-        dataset: a release.
-        machine: the machine.
-        prices: its prices, as ``answer`` returns them.
+    ``prices``: those of the machine, as ``answer`` returns them.
 
     Returns:
         ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,
@@ -296,10 +289,8 @@ def managed_prices(
         there) and ``sku_price_id``, sorted by use, currency and price. No rows if AWS lists none,
         and in releases before 2026-12, which have no services.
     """
-    if machine.provider != "aws" or "component_prices" not in dataset.tables:
-        return pl.DataFrame(schema={"use": pl.String})
     components = dataset.scan("component_prices")
-    if "service" not in components.collect_schema().names():
+    if machine.provider != "aws" or "service" not in components.collect_schema():
         return pl.DataFrame(schema={"use": pl.String})
     name = re.escape(machine.instance_type)
     use = pl.col("component").str.extract(rf"^usage:([^/]+)[:-]ml\.{name}(?:/|$)")

@@ -5,7 +5,6 @@ https://www.iso.org/obp/ui/#search (ISO 3166-1). A country that is missing there
 code.
 """
 
-import csv
 import difflib
 import re
 from collections import Counter, defaultdict
@@ -21,6 +20,7 @@ from hwprices.errors import MAX_SUGGESTIONS, HwpricesError
 from hwprices.read.find.search import pairs
 from hwprices.release.release import Tables, names_of
 from hwprices.schemas.vocabulary import CONTINENTS
+from hwprices.specs import csv_rows
 from hwprices.specs.rules import machine_cpus
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def normal(name: str) -> str:
     return _SEPARATOR.sub("_", name.lower()).strip("_")
 
 
-def squeezed(name: str) -> str:
-    """Keep letters and digits only, in lower case."""
+def squeeze(name: str) -> str:
+    """Keep letters and digits, in lower case: "RTX 4090", "rtx-4090" and "RTX4090" are equal."""
     return _SEPARATOR.sub("", name.lower())
 
 
@@ -87,24 +87,23 @@ def find_machines(choices: list[NamedMachine], name: str) -> list[NamedMachine]:
     if exact:
         return exact
     shared = prefixes(choices)
-    for spell in (normal, squeezed):
+    for spell in (normal, squeeze):
         target = spell(name)
         matches = [
             machine
             for machine in choices
             if target
-            and target in (machine.squeezed_name if spell is squeezed else machine.normal_name)
-            and target in _spellings(machine, shared, spell is squeezed)
+            and target in (machine.squeezed_name if spell is squeeze else machine.normal_name)
+            and target in map(spell, _spellings(machine, shared))
         ]
         if matches:
             return matches
     return []
 
 
-def _spellings(machine: NamedMachine, shared: dict[str, str], squeeze: bool) -> set[str]:
+def _spellings(machine: NamedMachine, shared: dict[str, str]) -> set[str]:
     full = machine.normal_name
-    short = full.removeprefix(shared.get(machine.provider, ""))
-    return {text.replace("_", "") if squeeze else text for text in (full, short)}
+    return {full, full.removeprefix(shared.get(machine.provider, ""))}
 
 
 def find_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
@@ -125,7 +124,7 @@ def find_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine
         if (series or name in machine.normal_name)
         and any(
             text.startswith(starts) or pattern.fullmatch(text)
-            for text in _spellings(machine, shared, squeeze=False)
+            for text in _spellings(machine, shared)
         )
     ]
 
@@ -175,7 +174,7 @@ def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
     shared = prefixes(candidates)
     by_spelling: dict[str, str] = {}
     for machine in candidates:
-        for spelling in _spellings(machine, shared, squeeze=False):
+        for spelling in _spellings(machine, shared):
             by_spelling.setdefault(spelling, machine.instance_type)
     close = difflib.get_close_matches(normal(name), by_spelling, n=MAX_SUGGESTIONS, cutoff=0.7)
     names = list(dict.fromkeys(by_spelling[spelling] for spelling in close))
@@ -189,10 +188,11 @@ def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
     )
 
 
-with Path(__file__).with_name("countries.csv").open(encoding="utf-8", newline="") as _file:
-    CODES = {
-        name: row["code"] for row in csv.DictReader(_file) for name in row["names"].split("; ")
-    }
+CODES = {
+    name: row["code"]
+    for row in csv_rows(Path(__file__).with_name("countries.csv"))
+    for name in row["names"].split("; ")
+}
 """ISO codes by the names of countries in lower case."""
 
 SHORT_CONTINENTS = {"eu": "europe"}
@@ -263,9 +263,9 @@ def direction(region: str) -> tuple[tuple[str, ...], str]:
 
     "us-east4" is (east, us) and 4; "eastus" is (east, us) without a number.
     """
-    squeezed = re.sub(r"[^a-z0-9]", "", region.lower())
-    number = re.search(r"\d+$", squeezed)
-    words = _PARTS.findall(squeezed.rstrip("0123456789"))
+    text = squeeze(region)
+    number = re.search(r"\d+$", text)
+    words = _PARTS.findall(text.rstrip("0123456789"))
     full = (ABBREVIATIONS.get(word, word) for word in words)
     return tuple(sorted(full)), number[0] if number else ""
 

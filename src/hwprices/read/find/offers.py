@@ -170,7 +170,11 @@ def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tu
 
 def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """State which rows are stale, and how old the price sheets behind the others are."""
-    return (*wording.stale_notes(rows, wording.sheets(dataset)), *sheet_notes(dataset, rows))
+    entries, providers = dataset.release.providers, rows["provider"].unique()
+    return (
+        *wording.stale_notes(rows, wording.sheets(dataset)),
+        *wording.sheet_notes(entries, providers, datetime.now(UTC)),
+    )
 
 
 def ranked_notes(dataset: "Release", ranked: pl.DataFrame) -> tuple[str, ...]:
@@ -238,11 +242,4 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
         .unique(key, keep="first", maintain_order=True)
         .select(*key, "price_id")
         .collect()
-    )
-
-
-def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
-    """Describe the age of the price sheets behind ``rows``, which has the column ``provider``."""
-    return wording.sheet_notes(
-        dataset.release.providers, rows["provider"].unique(), datetime.now(UTC)
     )

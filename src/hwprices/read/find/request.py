@@ -20,16 +20,7 @@ from hwprices.read.find.names import (
 )
 from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options, check_question, read
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
-from hwprices.schemas.vocabulary import (
-    ARCHITECTURES,
-    CONTINENTS,
-    LICENSE_MODELS,
-    OPERATING_SYSTEMS,
-    PURCHASE_OPTIONS,
-    SOFTWARE,
-    TENANCIES,
-    TERMS_IN_MONTHS,
-)
+from hwprices.schemas import vocabulary
 
 ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 """Fields of a search, of which a machine must match any one."""
@@ -38,11 +29,8 @@ ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 def combine(a: Search, b: Search, set_in_b: Collection[str], names: ReleaseWords) -> Search:
     """Return the search that finds what both searches find.
 
-    Args:
-        a: the search of the words, as ``words.understand`` returns it.
-        b: the search of the options.
-        set_in_b: the fields that options set, even if to their usual value.
-        names: what words may mean in the release.
+    ``a``: the search of the words, as ``words.understand`` returns it. ``b``: the search of the
+    options. ``set_in_b``: the fields that options set, even if to their usual value.
 
     Raises:
         HwpricesError: the searches contradict each other.
@@ -144,11 +132,8 @@ def request(
 ) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
-    Args:
-        names: what words may mean in the release.
-        text: a question in a few words; see ``words.understand``.
-        usual: the values of fields that neither words nor options set.
-        options: those of ``Options``.
+    ``text``: a question in a few words; see ``words.understand``. ``usual``: the values of fields
+    that neither words nor options set.
 
     Raises:
         HwpricesError: a word or a value is not understood, or there is no such option; the message
@@ -178,7 +163,7 @@ def _figures(options: Options) -> dict[str, Any]:
             for name, (_, about) in OPTIONS.items()
             if about.column
         },
-        "arch": _code("arch", options.get("arch"), ARCHITECTURES),
+        "arch": _code("arch", options.get("arch"), vocabulary.ARCHITECTURES),
         "max_price": None if limit is None else _price("max_price", limit),
         "in_stock": options.get("in_stock"),
         "bare_metal": options.get("bare_metal"),
@@ -190,10 +175,12 @@ def _figures(options: Options) -> dict[str, Any]:
 def _software(options: Options) -> dict[str, Any]:
     """Read operating system, software, license and tenancy."""
     codes = {
-        "os": _code("os", options.get("os"), [*OPERATING_SYSTEMS, ANY]),
-        "software": _code("software", options.get("software"), [*SOFTWARE, ANY]),
-        "license_model": _code("license_model", options.get("license"), [*LICENSE_MODELS, ANY]),
-        "tenancy": _code("tenancy", options.get("tenancy"), [*TENANCIES, ANY]),
+        "os": _code("os", options.get("os"), [*vocabulary.OPERATING_SYSTEMS, ANY]),
+        "software": _code("software", options.get("software"), [*vocabulary.SOFTWARE, ANY]),
+        "license_model": _code(
+            "license_model", options.get("license"), [*vocabulary.LICENSE_MODELS, ANY]
+        ),
+        "tenancy": _code("tenancy", options.get("tenancy"), [*vocabulary.TENANCIES, ANY]),
     }
     fields = {name: code for name, code in codes.items() if code is not None}
     any_is_none = {name: None for name in ("license_model", "tenancy") if fields.get(name) == ANY}
@@ -270,7 +257,7 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
 
 
 def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
-    known = [*PURCHASE_OPTIONS, COMMITMENT]
+    known = [*vocabulary.PURCHASE_OPTIONS, COMMITMENT]
     parts = split(option)
     lengths = [part for part in parts if part[0].isdigit()]  # "reserved,1y"
     options = [str(_code("option", part, known)) for part in parts if part not in lengths]
@@ -281,8 +268,8 @@ def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
 def _months(text: str) -> int:
     match = re.fullmatch(r"(\d+)\s*(y|yr|year|years|m|months?)?", text.lower())
     months = int(match[1]) * (12 if (match[2] or "").startswith("y") else 1) if match else -1
-    if months not in TERMS_IN_MONTHS:
-        listed = ", ".join(str(months) for months in TERMS_IN_MONTHS)
+    if months not in vocabulary.TERMS_IN_MONTHS:
+        listed = ", ".join(str(months) for months in vocabulary.TERMS_IN_MONTHS)
         raise HwpricesError(
             f"term {text}: no vendor sells this term", f"Write 1y or 3y, or months: {listed}."
         )
@@ -373,7 +360,7 @@ def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:
     if kind == "continent":
         code = continent_code(text)
         chosen = [place for place in names.places if code and place.continent == code]
-        known = list(CONTINENTS)
+        known = list(vocabulary.CONTINENTS)
     elif kind == "country":
         code = country_code(text, names.countries)
         chosen = [place for place in names.places if code and place.country == code]

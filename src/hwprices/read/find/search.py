@@ -1,6 +1,6 @@
 """Find prices by the machine's specification, its region, and the purchase option."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
@@ -155,7 +155,8 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     )
     keep_all: Literal["left", "inner"] = "inner" if restricts_machines(search) else "left"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
-    return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
+    placed = joined.join(regions, on=["provider", "region"], how="left")
+    return placed.with_columns(accelerator_id=only_accelerator()).drop("accelerators")
 
 
 def types_of(dataset: Tables, search: Search) -> set[str] | None:
@@ -217,17 +218,6 @@ def _per(part: str, price: str) -> pl.Expr:
         is_divided &= pl.col("accelerator_kind") == NO_ACCELERATOR
     divisor = pl.when(is_divided).then(pl.col(part)).cast(WideMoney)
     return (pl.col(price).cast(WideMoney) / divisor).cast(Money)
-
-
-def not_compared(dataset: Tables, search: Search) -> dict[str, int]:
-    """Count by currency the prices that a price limit leaves out because they have no rate."""
-    without_limit = replace(search, max_price=None, max_price_per_accelerator=None)
-    if search == without_limit:
-        return {}
-    others = ~pl.col("currency").is_in([currency.USD, *search.usd_per])
-    rows = find(dataset, without_limit).filter(others)
-    counts = rows.group_by("currency").len().sort("currency").collect()
-    return dict(counts.iter_rows())
 
 
 def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFrame:
@@ -337,8 +327,7 @@ def restricts_machines(search: Search) -> bool:
     return len(machine_conditions(search)) > 1
 
 
-def _with_accelerator(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Replace the accelerators by the id of their only kind; null for none or several kinds."""
+def only_accelerator() -> pl.Expr:
+    """Return the id of a machine's only kind of accelerator; null for none or several kinds."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    only = pl.when(pl.col("accelerators").list.len() == 1).then(first)
-    return rows.with_columns(accelerator_id=only).drop("accelerators")
+    return pl.when(pl.col("accelerators").list.len() == 1).then(first)

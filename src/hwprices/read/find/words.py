@@ -6,7 +6,6 @@ accelerator counts it: "8 h100" is 8xH100. A word that means nothing, or two kin
 error with a suggestion.
 """
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +32,7 @@ from hwprices.read.find.names import (
     find_one,
     regions_by_city,
     regions_by_name,
+    squeeze,
 )
 from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
 from hwprices.read.find.search import (
@@ -53,6 +53,7 @@ from hwprices.schemas.vocabulary import (
     SOFTWARE,
     TENANCIES,
 )
+from hwprices.specs import csv_rows
 from hwprices.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
 MAX_WORDS = 4  # of one name: "united arab emirates", "standard nc24ads a100 v4"
@@ -69,16 +70,11 @@ SKIPPED = frozenset(_SKIPPED.split())
 
 _ENDS = "?!.:\"'"  # Signs of a sentence around a word
 
-
-def _sheet(name: str) -> list[dict[str, str]]:
-    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
-
-
-OTHER_NAMES = {row["name"]: (row["kind"], row["code"]) for row in _sheet("synonyms.csv")}
+_FOLDER = Path(__file__).parent
+OTHER_NAMES = {r["name"]: (r["kind"], r["code"]) for r in csv_rows(_FOLDER / "synonyms.csv")}
 """Synonyms: kind of thing and code."""
 
-OTHER_CLOUDS = {row["name"]: row["provider"] for row in _sheet("clouds.csv")}
+OTHER_CLOUDS = {row["name"]: row["provider"] for row in csv_rows(_FOLDER / "clouds.csv")}
 """Names of clouds besides those of the release: the code of the provider."""
 
 KINDS = {
@@ -903,8 +899,7 @@ def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
 
 
 def _split_words(text: str) -> list[str]:
-    squeezed = (re.sub(r"[^a-z0-9]", "", word) for word in re.split(r"[\s_-]+", text.lower()))
-    return [word for word in squeezed if word]
+    return [word for word in map(squeeze, re.split(r"[\s_-]+", text)) if word]
 
 
 def _has_words(name: str, wanted: list[str], *, start: bool = False) -> bool:
@@ -935,7 +930,7 @@ def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
     A joined word ends with the first part that makes it at least ``longest`` letters long. A long
     word is also listed without the number of its generation: trainium2 is a Trainium.
     """
-    parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
+    parts = re.findall(r"[a-z0-9]+", name.lower())
     for first in range(len(parts)):
         if generation := _GENERATION.fullmatch(parts[first]):
             yield generation[1]

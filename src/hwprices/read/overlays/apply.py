@@ -45,9 +45,7 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
     list price, and ``overlay``, the names of the rules that applied in their order, or null.
     Unknown prices stay unknown. A change that would leave nothing of a price does not apply.
 
-    Args:
-        rows: one price a row, with the columns of machines that the rules name.
-        overlays: the rules and the day.
+    ``rows``: one price a row, with the columns of machines that the rules name.
     """
     rows = rows.with_columns(
         pl.col("effective_hourly").alias(LIST_PRICE),
@@ -262,10 +260,7 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords | No
     Warns once for each text that no price has, with similar texts, and once for each rule whose
     texts no price has together.
 
-    Args:
-        dataset: the release.
-        overlays: the rules and the day.
-        names: the names of the release, if already read.
+    ``names``: the names of the release, if already read.
     """
     for count, line in enumerate(unmatched(dataset, overlays, names or ReleaseWords(dataset))):
         if count == MAX_WARNINGS:
@@ -313,13 +308,13 @@ def _sold(dataset: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     purchase = ["provider", "currency", *(MATCH_COLUMNS[key] for key in PURCHASE_KEYS)]
     prices = dataset.scan("prices").filter(pl.col("effective_hourly").is_not_null())
-    sold = _with_machines(dataset, prices.select("provider", "region", "instance_type").unique())
+    sold = described(dataset, prices.select("provider", "region", "instance_type").unique())
     machines, purchases = pl.collect_all([sold, prices.select(purchase).unique()])
     return machines, purchases
 
 
-def _with_machines(dataset: Tables, prices: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the columns of machines and regions that rules match."""
+def described(dataset: Tables, prices: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the columns of machines and regions that rules match: family, accelerator_id, country."""
     place, machine = ["provider", "region"], ["provider", "instance_type"]
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     types = dataset.scan("instance_types").select(*machine, "family", accelerator_id=first)
@@ -332,7 +327,7 @@ def _too_low(dataset: Tables, rule: Rule) -> int:
     if rule.change is None or rule.change >= 0:
         return 0
     low = dataset.scan("prices").filter(pl.col("effective_hourly") <= pl.lit(-rule.change))
-    matching = _with_machines(dataset, low).filter(matches(rule))
+    matching = described(dataset, low).filter(matches(rule))
     return int(matching.select(pl.len()).collect().item())
 
 

@@ -4,7 +4,6 @@ The vocabulary and the patterns come from ``read.find``, with the meaning of eac
 in the release. ``tools/page/src/grammar.ts`` reads questions with them.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -37,6 +36,7 @@ from hwprices.schemas.vocabulary import (
     SOFTWARE,
     TENANCIES,
 )
+from hwprices.specs import csv_rows
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
 """A column of offers with the price of one purchase option of the machine."""
@@ -56,11 +56,9 @@ LEFT_OUT = (
 )
 """Columns that would make the page half as large again. The Parquet files have them."""
 
-with Path(__file__).with_name("acronyms.csv").open(encoding="utf-8", newline="") as _file:
-    ACRONYMS = {row["word"]: row["shown"] for row in csv.DictReader(_file)}
-
-with Path(__file__).with_name("headings.csv").open(encoding="utf-8", newline="") as _file:
-    HEADINGS = {row["column"]: row for row in csv.DictReader(_file)}
+_FOLDER = Path(__file__).parent
+ACRONYMS = {row["word"]: row["shown"] for row in csv_rows(_FOLDER / "acronyms.csv")}
+HEADINGS = {row["column"]: row for row in csv_rows(_FOLDER / "headings.csv")}
 """Headings of columns of ``offers``, and different ones for ``sheets`` (accelerators,
 instance_types). Other columns have ``display_words``."""
 

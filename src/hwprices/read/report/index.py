@@ -302,8 +302,6 @@ def history(dataset: Release) -> pl.DataFrame:
     one accelerator per hour), valid_from, valid_to, start_reason. Placeholders are left out. Empty
     if the dataset has only one release.
     """
-    if "price_history" not in dataset.tables:
-        return pl.DataFrame()
     count = pl.col("accelerator_count")
     rows = (
         mark_placeholders(dataset.scan("price_history"), dataset.scan("prices"))
@@ -338,7 +336,7 @@ def changes(dataset: Release) -> dict[str, Any]:
 
     Both are empty for the first release of a dataset.
     """
-    if "changes" not in dataset.tables or dataset.manifest["previous"] is None:
+    if dataset.release.previous is None:
         return {"lines": [], "prices": []}
     notes = release_notes.read(dataset)
     prices = (

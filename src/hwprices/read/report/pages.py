@@ -6,10 +6,10 @@ option the vendor's line.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -17,7 +17,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device import measured
-from hwprices.read.explain import Explanation
+from hwprices.read.explain import Explanation, components_of, sources_of
 from hwprices.read.find.search import USUAL, price_conditions
 from hwprices.read.report import columns, files
 from hwprices.read.report.files import bundled, render
@@ -356,15 +356,18 @@ class Explained:
         listed = pl.concat([offers[column].drop_nulls() for column in PRICE_IDS]).unique()
         prices = _prices(dataset, offers, listed)
         self._prices = prices.partition_by(KEY, as_dict=True, maintain_order=True)
-        self._components = _components(dataset, prices)
-        self._skus = _skus(self._components.values())
+        ids = prices.select("price_id", "instance_type").to_dicts()
+        components = components_of(dataset, *ids)
+        self._components = components.partition_by("price_id", as_dict=True, maintain_order=True)
         self._traces = self._read(dataset, prices.filter("is_cheapest"))
 
     def _read(self, dataset: Release, prices: pl.DataFrame) -> dict[Source, Trace]:
         read: dict[Source, Trace] = {}
         for (provider,), group in prices.partition_by("provider", as_dict=True).items():
             rows = group.iter_rows(named=True)
-            sources = {source: None for row in rows for source in self._sources(row)}
+            sources = {
+                source: None for row in rows for source in sources_of(row, self._components_of(row))
+            }
             for trace in traces(dataset.store, str(provider), sources, MAX_PAGE):
                 read[trace.sku, trace.raw_sha256] = trace
         return read
@@ -382,21 +385,16 @@ class Explained:
         )
 
     def _journey(self, price: dict[str, Any]) -> dict[str, Any]:
-        components = self._components.get((price["price_id"],), pl.DataFrame())
-        explanation = Explanation(price, components, ())
+        components = self._components_of(price)
         return {
             **price,
-            "arithmetic": explanation.arithmetic,
+            "arithmetic": Explanation(price, components, ()).arithmetic,
             "bought": purchase(price),
-            "sources": self._sources(price),
+            "sources": sources_of(price, components),
         }
 
-    def _sources(self, price: dict[str, Any]) -> list[Source]:
-        """List the SKUs of a price, each with its page; empty for a price without SKU."""
-        if price["price_id"] in self._skus:
-            return self._skus[price["price_id"]]
-        sku = price["sku_price_id"] or price["sku_id"]
-        return [(sku, price["raw_sha256"])] if sku else []
+    def _components_of(self, price: dict[str, Any]) -> pl.DataFrame:
+        return self._components.get((price["price_id"],), pl.DataFrame())
 
 
 def _fact(price: dict[str, Any]) -> dict[str, Any]:
@@ -436,24 +434,3 @@ def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.Dat
         .collect(engine="streaming")
         .sort(~on_demand, col.purchase_option != "spot", *OPTION, *order)
     )
-
-
-def _components(dataset: Release, prices: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
-    if "price_components" not in dataset.tables:
-        return {}
-    rows = dataset.scan("price_components").join(
-        prices.lazy().select("price_id"), on="price_id", how="semi"
-    )
-    return rows.collect().partition_by("price_id", as_dict=True, maintain_order=True)
-
-
-def _skus(components: Iterable[pl.DataFrame]) -> dict[str, list[Source]]:
-    """List the SKUs of each price with components; components without a SKU are skipped."""
-    skus: dict[str, dict[Source, None]] = {}
-    for price_id, sku, page in chain.from_iterable(
-        rows.select("price_id", "sku_id", "raw_sha256").iter_rows() for rows in components
-    ):
-        found = skus.setdefault(price_id, {})
-        if sku is not None:
-            found[sku, page] = None
-    return {price_id: list(found) for price_id, found in skus.items()}

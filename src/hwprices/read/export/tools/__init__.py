@@ -37,13 +37,9 @@ def export_as(
 ) -> Catalog:
     """Write the prices of a release as files of another tool, into a new folder.
 
-    Args:
-        dataset: the release.
-        name: gpuhunt, skypilot, opencost or karpenter.
-        folder: a new folder; its file ``left-out.csv`` counts the other prices.
-        overlays: own discounts. Karpenter needs them or a commitment, because it reads list prices
-            itself.
-        options: only these prices, as in ``find``.
+    ``name``: gpuhunt, skypilot, opencost or karpenter. The file ``left-out.csv`` counts the other
+    prices. Karpenter needs ``overlays`` or a commitment, because it reads list prices itself.
+    ``options``: only these prices, as in ``find``.
 
     Raises:
         HwpricesError: there is no such format, the folder exists or cannot be written, an option is

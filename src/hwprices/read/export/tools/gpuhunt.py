@@ -9,6 +9,7 @@ import zipfile
 
 import polars as pl
 
+from hwprices.formulas import first_of
 from hwprices.read.export.tools.catalog import (
     COUNT,
     HAS_ACCELERATOR,
@@ -69,9 +70,7 @@ COLUMNS = {
     "disk_size": pl.lit(None, pl.String),
     "gpu_vendor": VENDOR,
     "flags": pl.when(~pl.col("provider").is_in(STARTABLE)).then(pl.lit(PRICE_ONLY)),
-    "cpu_arch": pl.when(IS_GRACE | (pl.col("arch") == "arm64"))
-    .then(pl.lit("arm"))
-    .otherwise(pl.lit("x86")),
+    "cpu_arch": first_of({"arm": IS_GRACE | (pl.col("arch") == "arm64")}, "x86"),
     "provider_data": pl.lit("{}"),
 }
 

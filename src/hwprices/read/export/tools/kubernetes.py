@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.formulas import first_of
 from hwprices.read.export.tools.catalog import (
     NOT_FOR_SALE,
     NOT_PLAIN_LINUX,
@@ -94,10 +95,7 @@ def karpenter(prices: PricedMachines) -> Catalog:
     ).collect()
     rows = rows.join(on_demand, on=[*PLACE, "os", "tenancy"], how="left").with_columns(
         pl.when(IS_COMMITMENT).then("on_demand_list").otherwise(LIST_PRICE).alias("base"),
-        pl.when(OPTION == "spot")
-        .then(pl.lit("spot"))
-        .otherwise(pl.lit("on-demand"))
-        .alias("capacity"),
+        first_of({"spot": OPTION == "spot"}, "on-demand").alias("capacity"),
     )
     rules = prices.overlays.active if prices.overlays else ()
     first = () if prices.options_requested else NOT_REQUESTED
