@@ -30,7 +30,7 @@ divided by a constant before they count."""
 
 ONE_COPY = ("spare-cores-vllm",)
 """Sources that divide one copy of the model over all accelerators, however many would be faster:
-``--tensor-parallel-size`` is their number in
+``--tensor-parallel-size`` is their number (not for bitsandbytes, of which the sheet has none), in
 https://github.com/SpareCores/sc-images/blob/main/vllm-common/benchmark.py"""
 
 

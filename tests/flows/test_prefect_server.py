@@ -221,7 +221,7 @@ def test_a_failed_connection_alone_is_told_once() -> None:
 def test_providers_whose_hosts_were_not_found_are_one_line() -> None:
     from hwprices.flows.refresh import ProvidersFailedError
 
-    lines = {name: f"{name}: https://{name}.com/ failed 2 times, last: {NO_HOST}. Check it."
+    lines = {name: f"{name}: https://{name}.com/ failed 2 times, last: {NO_HOST}. {NO_HOST_REMEDY}"
              for name in ("aws", "ovh")}  # fmt: skip
     lines["azure"] = "azure: no answer"
     outcome = command._outcome_of(ProvidersFailedError(lines, None), None)

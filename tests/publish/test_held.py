@@ -193,6 +193,32 @@ def test_the_machines_and_regions_of_held_prices_are_published_with_them(store):
         assert counts == ([8, 3] if number == 3 else [10, 4])
 
 
+def test_a_machine_stays_until_the_last_of_its_prices_is_released(store):
+    """Two types leave most regions on one day and the last region on the next."""
+    names = [f"m{number}.large" for number in range(5, 15)]
+    places = (*REGIONS, "sa-east-1")
+
+    def listed(number: int) -> dict[str, pl.DataFrame]:
+        left = {1: places[:1], 0: places}.get(number, ())
+        prices = [
+            price("aws", place, name, "0.1")
+            for place in places
+            for name in names
+            if name not in names[:2] or place in left
+        ]
+        types = [
+            machine("aws", name, vcpus=2, memory_gib=8.0) for name in names[2 * (number > 0) :]
+        ]
+        return tables(prices, types)
+
+    for number in range(6):
+        publish(store, number, listed(number))
+        data = hwprices.open(store.path)
+        priced = set(data.prices.collect()["instance_type"])
+        assert priced <= set(data.scan("instance_types").collect()["instance_type"])
+    assert len(priced) == 8
+
+
 def test_a_provider_that_is_mostly_wrong_keeps_its_tables(begun):
     wrong = {name.replace(".", "_"): "7" for name in TYPES}
     assert list(day(begun, 1, **wrong).held_back) == ["aws"]

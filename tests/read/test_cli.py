@@ -298,6 +298,8 @@ def test_shared_options_may_stand_in_front_of_the_command(market: Path) -> None:
         in_front = run(*front, "show", "releases", root=None if "--root" in front else market)
         assert in_front.exit_code == 0
         assert in_front.stdout == behind.stdout
+    query = run("--root", "/nowhere", "query", "--root", str(market), "--", "select 1 as a")
+    assert query.stdout.split() == ["a", "1"]  # the option behind counts
 
 
 def test_price_of_several_types_points_to_compare(market: Path) -> None:

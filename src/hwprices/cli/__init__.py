@@ -11,6 +11,7 @@ import gc
 import io
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
@@ -149,13 +150,19 @@ class Commands(TyperGroup):
         return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Take ``--root`` and such in front of the command as if they came behind it."""
+        """Take ``--root`` and such in front of the command as if they came behind its name."""
         takes_value = {option.opts[0]: not option.is_flag for option in shared_options()}
         del takes_value["--version"]  # in front of a command it is the program's
         front = 0
         while front < len(args) and (name := args[front].partition("=")[0]) in takes_value:
             front += 2 if takes_value[name] and name == args[front] else 1
-        return super().parse_args(ctx, args[front:] and [*args[front:], *args[:front]])
+        command = args[front:]
+        words = 2 if command[1:] and command[1] in self._second_words(command[0]) else 1
+        behind = [*args[:front], *command[words:]] if command else []
+        return super().parse_args(ctx, [*command[:words], *behind])
+
+    def _second_words(self, word: str) -> Mapping[str, str]:
+        return ADMIN if word == "admin" else self.second_words.get(word, {})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of a call; ``show releases`` and some others are two words."""

@@ -299,7 +299,7 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
 
 def _in_short(failed: Mapping[str, str]) -> list[str]:
     """List the lines of failed providers; those whose hosts were not found are one line."""
-    lost = [name for name, line in failed.items() if NO_HOST in line]
+    lost = [name for name, line in failed.items() if line.endswith(f"{NO_HOST}. {NO_HOST_REMEDY}")]
     if len(lost) < 2:
         return list(failed.values())
     error = HwpricesError(

@@ -137,7 +137,9 @@ class Downloaded:
 
 
 NO_HOST = "the name of the host is not found"
-NO_HOST_REMEDY = "Check this machine's network, DNS and proxy (HTTPS_PROXY)."
+NO_HOST_REMEDY = (
+    "Check this machine's network, DNS and proxy (HTTPS_PROXY), and the endpoint setting."
+)
 
 
 class _RetryError(Exception):
@@ -390,7 +392,7 @@ class Http:
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    while error.__context__:
+    while error.__context__ and not isinstance(error, OSError):
         error = error.__context__
     return error
 

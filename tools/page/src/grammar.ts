@@ -198,9 +198,10 @@ export class Reader {
     return { used: 1, meaning: null };
   }
 
-  /** Whether so many words end within an amount: "h100 1" in "h100 1 year". */
+  /** Whether so many words end within an amount: "h100 1" in "h100 1 year". A number of four digits is a model: rtx 4090. */
   private splitsAmount(words: string[], count: number, ofAccelerator: boolean): boolean {
-    return count < words.length && this.amount(words.slice(count - 1, count + 1).join(" "), ofAccelerator) !== null;
+    const amount = words.slice(count - 1, count + 1).join(" ");
+    return count < words.length && !/^\d{4}\b/.test(amount) && this.amount(amount, ofAccelerator) !== null;
   }
 
   /** "8 h100", "8 x h100", "8 gpus"; "8x" may be alone. */

@@ -105,6 +105,9 @@ def judge(
     stops = _is_implausible(rest, releases)
     is_released = held.is_released() & (not stops)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
+    needed = held.is_needed_by(kept.filter(table=PRICES))
+    kept = pl.concat([kept, passed_on.filter(needed), released.filter(needed)])
+    passed_on, released = passed_on.filter(~needed), released.filter(~needed)
     results += [
         *_results(provider, kept, "stop" if stops else "held"),
         *_results(provider, passed_on, "accepted"),

@@ -118,6 +118,20 @@ def is_released() -> pl.Expr:
     return is_due & ((pl.col("reason") != "currency") | is_together)
 
 
+def is_needed_by(prices: pl.DataFrame) -> pl.Expr:
+    """Return whether a row is the machine or region, which is gone, of held prices."""
+    shown = prices.drop_nulls("published_value")
+    return (
+        pl.any_horizontal(
+            (pl.col("table") == table)
+            & (pl.col("field") == ALL)
+            & compare.is_among(name, shown[name])
+            for table, name in (("instance_types", "instance_type"), ("regions", "region"))
+        ).fill_null(False)
+        & pl.col("new_value").is_null()
+    )
+
+
 @dataclass(frozen=True)
 class Replacement:
     """The rows and values published ``before`` that replace what is ``held`` of one table.

@@ -25,6 +25,8 @@ https://owasp.org/www-community/attacks/CSV_Injection"""
 DIGITS = 15
 """Digits of a float as text, all that a double keeps: 0.8152 rather than 0.8151999999999999."""
 
+LEAST = 1e-8  # of a float that is rounded
+
 
 def flat(rows: pl.DataFrame) -> pl.DataFrame:
     """Write lists as texts with ``; `` between the elements, and structures as JSON."""
@@ -69,10 +71,12 @@ def to_csv(rows: pl.DataFrame, *, header: bool = True) -> str:
         n for n, t in rows.schema.items() if isinstance(t, pl.Decimal) and t.scale == Money.scale
     ]
     decimals = pl.col(money).cast(pl.String).str.replace(r"(\.\d*?)0+$", "$1")
+    floats = cs.float()  # rounding those that are nearly 0 would add digits
+    shorter = pl.when(floats.abs() >= LEAST).then(floats.round_sig_figs(DIGITS)).otherwise(floats)
     return (
         harmless(flat(rows))
         .with_columns(_times(rows))
-        .with_columns(decimals.str.strip_suffix("."), cs.float().round_sig_figs(DIGITS))
+        .with_columns(decimals.str.strip_suffix("."), shorter.name.keep())
         .write_csv(include_header=header)
     )
 

@@ -153,6 +153,7 @@ NUMBERS = {"one": "1", "single": "1", "two": "2", "dual": "2", "three": "3", "fo
 _NUMBER = re.compile(
     r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]|[x×](?!86|64)(\d{1,3})", re.IGNORECASE
 )
+_FOUR_DIGITS = re.compile(r"\d{4}\b")
 _TIMES = ("x", "×", "*")
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
@@ -547,9 +548,13 @@ def _counted_ahead(
 
 
 def _splits_amount(words: Sequence[str], count: int, search: Search) -> bool:
-    """Check whether so many words end within an amount: "h100 1" in "h100 1 year"."""
+    """Check whether so many words end within an amount: "h100 1" in "h100 1 year".
+
+    A number of four digits is a model: "rtx 4090 cpu" does not have 4,090.
+    """
     amount = " ".join(words[count - 1 : count + 1]).lower()
-    return count < len(words) and _amount(amount, search) is not None
+    is_model = _FOUR_DIGITS.match(amount)
+    return count < len(words) and not is_model and _amount(amount, search) is not None
 
 
 def _first_meaning(

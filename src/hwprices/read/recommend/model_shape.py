@@ -145,8 +145,8 @@ def _parse_parameters(model: float | str) -> float:
         kind = "embedding" if re.search(EMBEDDING, text) else "text"
         names = [*published_models().filter(kind=kind)["model_id"]]
         if kind == "text":
-            names += ";".join(packaged_sheet("media_models")["names"]).split(";")
-        meant, nearest = _meant(text, names), _nearest(text, names)
+            names += packaged_sheet("media_models")["names"].str.split(";").list.first().to_list()
+        meant, nearest = _meant(of_repository(text), names), _nearest(text, names)
         if len(meant) > 1:
             listed = ", ".join(meant[:NAMES_LISTED]) + " …" * (len(meant) > NAMES_LISTED)
             raise HwpricesError(f"{model!r} may be {len(meant)} models", f"Write one of {listed}")

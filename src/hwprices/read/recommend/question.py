@@ -121,13 +121,12 @@ class Question:
         parts: dict[str, Any] = {"serving": Serving(), "limits": Limits()}
         for part, usual in parts.items():
             added = {one.name: named.pop(one.name) for one in fields(usual) if one.name in named}
-            whole = named.get(part) or usual
+            whole = named.pop(part, None) or usual
             for name, value in added.items():
                 given = getattr(whole, name)
                 twice = given not in (getattr(usual, name), value)
                 _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
-            if added:
-                named[part] = replace(whole, **added)
+            named[part] = replace(whole, **added)
         return cls(*values, **named)
 
     def changed(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ PEAK = pl.max_horizontal(
     _rate, pl.when(col.compute_format.is_in(["bf16", "fp16"])).then("rate_fp32")
 )
 """Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE. Devices
-that are faster in 32 bits than in 16, such as P40, compute in those."""
+that are faster in 32 bits than in 16, such as P40, serve in those."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
@@ -277,6 +277,7 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
     Without a number of users a machine is filled, or has a few if it is fast enough for those only.
+    A few are not faster than one was measured.
     The limits hold at the cautious speed, and tokens_per_second_per_user and seconds_to_first_token
     are at it; tokens_per_second is the middle of the range.
 
@@ -287,9 +288,12 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     works = pl.concat([works, few.with_columns(users=pl.lit(constants.FEW_USERS - 1.0))])
     is_cpu, is_modeled = col.family == "cpu", col.known_factor.is_null()
     key = ["accelerator_id", "load", *NETWORK]
+    slower = pl.min_horizontal("known_factor", 1.0).alias("slower")
+    of_one = model.measured.filter(load="one").with_columns(slower, load=pl.lit("few"))
     works = (
         works.with_columns(load=LOAD)
         .join(model.measured, key, "left", nulls_equal=True, maintain_order="left_right")
+        .join(of_one.select(*key, "slower"), key, "left", nulls_equal=True, maintain_order="left")
         .unique(["number", "load"], keep="first", maintain_order=True)
         .join(model.factors, ["family", "load"], "left", maintain_order="left")
         .with_columns(
@@ -298,7 +302,9 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
             measurement=pl.coalesce("label", "label_right"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
-        .with_columns(factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0) * col.p25)
+        .with_columns(
+            factor=col.factor.fill_null(1.0) * pl.coalesce("known_factor", "slower", 1.0) * col.p25
+        )
     )
     return fastest(works, model.constants).with_columns(col.tokens_per_second / col.p25)
 
