@@ -42,8 +42,8 @@ from hwprices.storage.store import Store
 PACKAGE = Path(providers.__file__).parents[1]
 
 READERS = (
-    *("errors.py", "landing/pages.py", "landing/bodies.py", "providers/__init__.py", "rows"),
-    *("schemas", "specs", "stage", "units.py"),
+    *("errors.py", "formulas/__init__.py", "landing/pages.py", "landing/bodies.py"),
+    *("providers/__init__.py", "rows", "schemas", "specs", "stage", "units.py"),
 )
 """Modules and folders that turn pages into rows, besides the provider's own folder."""
 

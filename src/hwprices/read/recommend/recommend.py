@@ -55,6 +55,11 @@ def recommend(
     rent, and are ranked by purchase price when the objective is cost: an hour of a machine that one
     owns is cheap only if other work fills the rest of the time.
 
+    >>> import hwprices
+    >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
+    >>> machines.item(0, "rank"), machines.item(0, "where")
+    (1, 'cloud')
+
     Raises:
         HwpricesError: as ``Dataset.recommend``, or the dataset has no table offers.
     """
