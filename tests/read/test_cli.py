@@ -281,7 +281,7 @@ def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     text = run("recommend", "--help").stdout
     headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
     assert headings == ["Question", "Training", "Serving", "Prices and budgets", "Options"]
-    assert "Below 8" in text
+    assert "Speeds of one user" in text
 
 
 def test_owning_is_assumed_the_same_in_commands_and_in_python() -> None:
