@@ -161,5 +161,6 @@ def sources_of(price: Mapping[str, Any], components: pl.DataFrame) -> list[Sourc
     if components.is_empty():
         sources = [(price["sku_price_id"] or price["sku_id"], price["raw_sha256"])]
     else:
-        sources = list(dict.fromkeys(components.select("sku_id", "raw_sha256").iter_rows()))
+        pairs = zip(components["sku_id"], components["raw_sha256"], strict=True)
+        sources = list(dict.fromkeys(pairs))
     return [(sku, sha256) for sku, sha256 in sources if sku]

@@ -78,14 +78,14 @@ def why_unknown(reason: str | None) -> str:
     >>> why_unknown("core_sku_missing,ram_sku_missing"), why_unknown("no_rate"), why_unknown(None)
     ('the vendor has no SKU for core and ram in the region', 'no_rate', 'no reason given')
     """
-    said: dict[str, list[str]] = {}
+    parts_of: dict[str, list[str]] = {}
     for code in (reason or "").split(","):
         patterns = (s for p, s in PRICE_REASONS.patterns.items() if re.fullmatch(p, code))
         sentence = PRICE_REASONS.get(code) or next(patterns, None)
         if sentence is None:
             return reason or "no reason given"
-        said.setdefault(sentence, []).append(code.partition("_sku_")[0].replace("_", " "))
-    texts = [s.replace("this part", " and ".join(parts)).rstrip(".") for s, parts in said.items()]
+        parts_of.setdefault(sentence, []).append(code.partition("_sku_")[0].replace("_", " "))
+    texts = [s.replace("this part", " and ".join(of)).rstrip(".") for s, of in parts_of.items()]
     return "; ".join(s if s[1:2].isupper() else s[:1].lower() + s[1:] for s in texts)
 
 

@@ -187,10 +187,10 @@ export class Reader {
   private first(words: string[], ofAccelerator: boolean): { used: number; meaning: Meaning | null } {
     const number = this.patterns.number.exec(words[0]!);
     if (number && !(number[3] && this.type(words[0]!))) return this.countedAhead(number, words, ofAccelerator);
-    for (let used = Math.min(this.grammar.max_words, words.length); used > 0; used--) {
-      const first = words[0]!.toLowerCase(); // "fp8 google" is not Google's TPU with FP8, but "pcie a100" is an A100
-      const isFeature = this.grammar.features.includes(first) && !this.grammar.forms.includes(first);
-      if (used > 1 && (isFeature || this.splitsAmount(words, used, ofAccelerator))) continue;
+    const first = words[0]!.toLowerCase(); // "fp8 google" is not Google's TPU with FP8, but "pcie a100" is an A100
+    const isAlone = this.grammar.features.includes(first) && !this.grammar.forms.includes(first);
+    for (let used = isAlone ? 1 : Math.min(this.grammar.max_words, words.length); used > 0; used--) {
+      if (used > 1 && this.splitsAmount(words, used, ofAccelerator)) continue;
       const meanings = this.meaningsOf(words.slice(0, used).join(" "), ofAccelerator);
       if (meanings.length > 0) return { used, meaning: meanings[0]! };
       if (used === 1) break;
@@ -198,10 +198,10 @@ export class Reader {
     return { used: 1, meaning: null };
   }
 
-  /** Whether so many words end within an amount: "h100 1" in "h100 1 year". A number of four digits is a model: rtx 4090. */
+  /** Whether so many words end within an amount: "h100 1" in "h100 1 year". */
   private splitsAmount(words: string[], count: number, ofAccelerator: boolean): boolean {
-    const amount = words.slice(count - 1, count + 1).join(" ");
-    return count < words.length && !/^\d{4}\b/.test(amount) && this.amount(amount, ofAccelerator) !== null;
+    const isNumber = count < words.length && this.patterns.number.test(words[count - 1]!);
+    return isNumber && this.amount(words.slice(count - 1, count + 1).join(" "), ofAccelerator) !== null;
   }
 
   /** "8 h100", "8 x h100", "8 gpus"; "8x" may be alone. */

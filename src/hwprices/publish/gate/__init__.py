@@ -105,9 +105,11 @@ def judge(
     stops = _is_implausible(rest, releases)
     is_released = held.is_released() & (not stops)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
-    needed = held.is_needed_by(kept.filter(table=PRICES))
-    kept = pl.concat([kept, passed_on.filter(needed), released.filter(needed)])
-    passed_on, released = passed_on.filter(~needed), released.filter(~needed)
+    needed = held.needed_by(kept, releases)
+    kept = pl.concat([kept, needed.join(kept, on=held.CELL, how="anti")])
+    passed_on, released = (
+        rows.join(needed, on=held.CELL, how="anti") for rows in (passed_on, released)
+    )
     results += [
         *_results(provider, kept, "stop" if stops else "held"),
         *_results(provider, passed_on, "accepted"),
@@ -158,8 +160,7 @@ def _found(releases: Releases) -> pl.DataFrame:
         families = releases.types.select("instance_type", "family")
         cells = pl.concat([cells, of_parts], how="diagonal")
         found.append(cells.join(families, on="instance_type", how="left"))
-    prices = held.price_rows(refused, rows)
-    found += [prices, *facts.needed_by(prices, releases)]
+    found.append(held.price_rows(refused, rows))
     return pl.concat(found, how="diagonal_relaxed").with_columns(
         pl.col("family").fill_null(""), pl.col("seen").fill_null(releases.new.seen or releases.now)
     )

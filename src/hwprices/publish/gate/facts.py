@@ -187,19 +187,6 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         yield cells(table, lost, "emptied", f"{total - now:,} of {total:,} rows are gone")
 
 
-def needed_by(prices: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Keep the machines and regions, if they are gone, of published prices that are held."""
-    kept = prices.filter(pl.col("published_value").is_not_null())
-    for table, name in (("instance_types", "instance_type"), ("regions", "region")):
-        of_table = kept.select(name, "reason").unique()
-        rows = releases.old.table(table).filter(is_among(name, of_table[name]))
-        gone = rows.join(releases.new.table(table), on=name, how="anti").with_columns(
-            row=row_of(table)
-        )
-        needed = gone.collect().join(of_table, on=name)
-        yield cells(table, needed, pl.col("reason"), "its prices are held")
-
-
 def _new(releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse new machine types and SKUs whose figures fall outside their siblings' range.
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import polars as pl
 
 from hwprices.publish.gate import compare, facts
-from hwprices.publish.gate.candidate import PRICES, Candidate
+from hwprices.publish.gate.candidate import PRICES, Candidate, Releases
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.quarantine import Held
@@ -118,18 +118,23 @@ def is_released() -> pl.Expr:
     return is_due & ((pl.col("reason") != "currency") | is_together)
 
 
-def is_needed_by(prices: pl.DataFrame) -> pl.Expr:
-    """Return whether a row is the machine or region, which is gone, of held prices."""
-    shown = prices.drop_nulls("published_value")
-    return (
-        pl.any_horizontal(
-            (pl.col("table") == table)
-            & (pl.col("field") == ALL)
-            & compare.is_among(name, shown[name])
-            for table, name in (("instance_types", "instance_type"), ("regions", "region"))
-        ).fill_null(False)
-        & pl.col("new_value").is_null()
-    )
+def needed_by(kept: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """List the machines and regions, if they are gone, of published prices that are held.
+
+    They have the columns of ``kept``, and the part, reason and dates of one of the prices.
+    """
+    prices = kept.filter(table=PRICES).drop_nulls("published_value")
+    needed = [kept.clear()]
+    for table, name in (("instance_types", "instance_type"), ("regions", "region")):
+        old, new = (side.table(table) for side in (releases.old, releases.new))
+        gone = old.filter(compare.is_among(name, prices[name])).join(new, on=name, how="anti")
+        rows = gone.select(name, row=facts.row_of(table)).collect()
+        priced = prices.drop("row").unique(name, keep="first", maintain_order=True)
+        texts = {"table": table, "field": ALL, "published_value": "listed", "new_value": None}
+        texts["reference"] = "its prices are held"
+        named = (compare.text(text).alias(column) for column, text in texts.items())
+        needed.append(rows.join(priced, on=name).with_columns(*named).select(kept.columns))
+    return pl.concat(needed)
 
 
 @dataclass(frozen=True)

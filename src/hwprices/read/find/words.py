@@ -153,7 +153,6 @@ NUMBERS = {"one": "1", "single": "1", "two": "2", "dual": "2", "three": "3", "fo
 _NUMBER = re.compile(
     r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]|[x×](?!86|64)(\d{1,3})", re.IGNORECASE
 )
-_FOUR_DIGITS = re.compile(r"\d{4}\b")
 _TIMES = ("x", "×", "*")
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
@@ -548,26 +547,23 @@ def _counted_ahead(
 
 
 def _splits_amount(words: Sequence[str], count: int, search: Search) -> bool:
-    """Check whether so many words end within an amount: "h100 1" in "h100 1 year".
-
-    A number of four digits is a model: "rtx 4090 cpu" does not have 4,090.
-    """
+    """Check whether so many words end within an amount: "h100 1" in "h100 1 year"."""
     amount = " ".join(words[count - 1 : count + 1]).lower()
-    is_model = _FOUR_DIGITS.match(amount)
-    return count < len(words) and not is_model and _amount(amount, search) is not None
+    is_number = count < len(words) and _NUMBER.fullmatch(words[count - 1]) is not None
+    return is_number and _amount(amount, search) is not None
 
 
 def _first_meaning(
     words: list[str], names: ReleaseWords, search: Search
 ) -> tuple[int, Meaning | None]:
     """Understand the longest phrase at the beginning; return its number of words and meaning."""
-    for count in range(min(MAX_WORDS, len(words)), 0, -1):
+    # "fp8 google" is not Google's TPU with FP8, but "pcie a100" is an A100
+    is_alone = words[0].lower() in (*NVLINK, *FORMATS)
+    for count in range(1 if is_alone else min(MAX_WORDS, len(words)), 0, -1):
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
             return 1, _edition(phrase.lower(), names, search)
-        # "fp8 google" is not Google's TPU with FP8, but "pcie a100" is an A100
-        is_feature = words[0].lower() in FEATURES and words[0].lower() not in FORMS
-        if count > 1 and (is_feature or _splits_amount(words, count, search)):
+        if count > 1 and _splits_amount(words, count, search):
             continue
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
@@ -1004,8 +1000,8 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
     """Write the remedy for an unknown word: similar names of any kind."""
     counted = _COUNTED.fullmatch(word.lower())
     text = counted[2] if counted else word.lower()
-    if known := _market(word.lower(), names) or _without_meaning(text):
-        return known
+    if remedy := _market(word.lower(), names) or _without_meaning(text):
+        return remedy
     spellings = {
         **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},

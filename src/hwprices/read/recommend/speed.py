@@ -119,9 +119,10 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
     """Repeat each row for every number of devices that a layer can be divided over.
 
-    Powers of two over which the heads divide, and the KV heads or copies of them; vLLM refuses
-    others. Adds division, copies (of the model on a machine), weight_bytes and sequence_bytes (a
-    sequence's cache at its end) of a copy, and space_bytes (of work on each device).
+    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
+    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Adds division,
+    copies (of the model on a machine), weight_bytes and sequence_bytes (a sequence's cache at its
+    end) of a copy, and space_bytes (of work on each device).
     """
     most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
     powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
