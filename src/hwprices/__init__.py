@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
-    from hwprices.read.recommend.question import Limits, Question, Serving
+    from hwprices.read.recommend.question import Question
     from hwprices.read.recommend.recommend import recommend
     from hwprices.release.landed import Trace
     from hwprices.release.versions import releases
@@ -31,12 +31,10 @@ __all__ = [
     "Explanation",
     "HwpricesError",
     "HwpricesWarning",
-    "Limits",
     "Overlays",
     "Ownership",
     "Question",
     "Recheck",
-    "Serving",
     "Trace",
     "device",
     "open",
@@ -50,12 +48,10 @@ _MODULES = {
     "Explanation": "hwprices.read.explain",
     "HwpricesError": "hwprices.errors",
     "HwpricesWarning": "hwprices.errors",
-    "Limits": "hwprices.read.recommend.question",
     "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",
     "Question": "hwprices.read.recommend.question",
     "Recheck": "hwprices.read.citation",
-    "Serving": "hwprices.read.recommend.question",
     "Trace": "hwprices.release.landed",
     "device": "hwprices.read.device",
     "open": "hwprices.read.dataset",

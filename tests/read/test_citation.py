@@ -15,7 +15,6 @@ from hwprices.errors import HwpricesError
 from hwprices.read.citation import FORMATS, Citation, CitedPrice, read
 from hwprices.read.currency import ECB_RATES
 from hwprices.read.overlays import rules
-from hwprices.read.recommend.question import Limits, Serving
 
 P5 = "p5.48xlarge us-east-1 on_demand"
 N2 = "n2-standard-4 us-central1 on_demand"
@@ -160,7 +159,7 @@ def test_every_price_of_an_answer_is_one_step_from_its_citation(data: hwprices.D
 
 @pytest.mark.parametrize("option", ["on_demand", "spot", "commit_3y", "block"])
 def test_every_recommended_machine_is_one_step_from_its_citation(data, option) -> None:
-    ranked = data.recommend("7B", where="cloud", limits=Limits(option=option)).drop_nulls("rank")
+    ranked = data.recommend("7B", where="cloud", option=option).drop_nulls("rank")
     listed = data.prices.select("price_id", "effective_hourly", "currency").collect()
     rates = {"USD": 1, **ECB_RATES}
     prices = {one: price and price * rates[currency] for one, price, currency in listed.iter_rows()}
@@ -173,9 +172,9 @@ def test_every_recommended_machine_is_one_step_from_its_citation(data, option) -
 
 def test_the_commitment_that_own_discounts_make_the_cheapest_is_cited(data) -> None:
     own = rules.parse("- {match: {plan: flexible}, discount: 90%}", day=date(2026, 11, 1))
-    limits = Limits(option="commit_1y", machines="cpus", provider="gcp", overlays=own)
-    one_user = Serving(concurrency=1)
-    ranked = data.recommend("8B", where="cloud", serving=one_user, limits=limits)
+    limits = {"option": "commit_1y", "machines": "cpus", "provider": "gcp", "overlays": own}
+    one_user = {"concurrency": 1}
+    ranked = data.recommend("8B", where="cloud", **one_user, **limits)
     plans = dict(data.prices.select("price_id", "commitment_plan").collect().iter_rows())
 
     cited = {

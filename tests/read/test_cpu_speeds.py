@@ -10,7 +10,6 @@ from tests.helpers.releases import Release
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import shape_columns
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.question import Limits, Serving
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import at_size, with_cpu_rates
 from hwprices.specs import sheets
@@ -69,8 +68,7 @@ def test_a_cpu_that_nobody_measured_has_no_rates() -> None:
 
 def cpus(release: Release, model: str = "llama-3.1-8b", **serving: float) -> pl.DataFrame:
     """Ask for machines without accelerators."""
-    limits = Limits(machines="cpus")
-    return recommend(model, dataset=release, limits=limits, serving=Serving(**serving))
+    return recommend(model, dataset=release, machines="cpus", **serving)
 
 
 def test_machines_without_accelerators_are_ranked_when_asked_for(release: Release) -> None:
@@ -87,7 +85,7 @@ def test_machines_without_accelerators_are_ranked_when_asked_for(release: Releas
 def test_by_default_only_machines_with_accelerators_are_ranked(release: Release) -> None:
     """So answers to the usual questions do not change."""
     assert recommend("llama-3.1-8b", dataset=release)["cpu_id"].null_count() > 0
-    everything = recommend("llama-3.1-8b", dataset=release, limits=Limits(machines="all"))
+    everything = recommend("llama-3.1-8b", dataset=release, machines="all")
     alone = recommend("llama-3.1-8b", dataset=release)
     assert alone["cpu_id"].drop_nulls().is_empty()
     assert everything["cpu_id"].drop_nulls().len() > 0
@@ -96,7 +94,7 @@ def test_by_default_only_machines_with_accelerators_are_ranked(release: Release)
 def test_large_models_and_trainings_are_left_out_with_the_reason(release: Release) -> None:
     """CPUs were measured with models up to 15 billion parameters, and not in training."""
     assert "too_large_for_cpus" in set(cpus(release, "llama-3.1-70b")["excluded_reason"])
-    tuned = recommend("7B", "lora", dataset=release, limits=Limits(machines="cpus"))
+    tuned = recommend("7B", "lora", dataset=release, machines="cpus")
     assert "no_training_on_cpus" in set(tuned["excluded_reason"])
     assert tuned["excluded"].null_count() == 0
 
@@ -112,4 +110,4 @@ def test_a_user_is_not_served_slower_than_asked(release: Release) -> None:
 def test_no_machine_to_buy_is_asked_for_without_an_accelerator() -> None:
     """None of them was measured."""
     with pytest.raises(HwpricesError, match="without an accelerator"):
-        recommend("7B", dataset=None, limits=Limits(machines="cpus", where="local"))  # type: ignore[arg-type]
+        recommend("7B", dataset=None, machines="cpus", where="local")  # type: ignore[arg-type]

@@ -299,8 +299,9 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
             lambda data: data.recommend(
                 "llama-3.1-8b",
                 precision="fp8",
-                serving=hwprices.Serving(concurrency=4, input_tokens=900),
-                limits=hwprices.Limits(country="DE"),
+                concurrency=4,
+                input_tokens=900,
+                country="DE",
             ),
         ),
         (

@@ -13,7 +13,7 @@ from tests.helpers.releases import Release
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend.inferencex import ACCELERATORS, MODELS, serving_speeds
-from hwprices.read.recommend.question import Question, Serving
+from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
 from hwprices.specs import sheets
 
@@ -58,8 +58,14 @@ def test_estimates_are_corrected_by_the_runs_of_a_file(release: Release, tmp_pat
 
     Lengths are 0.9 × 1,024 tokens.
     """
-    serving = Serving(922, 922, 16, min_tokens_per_second=1, max_seconds_to_first_token=60)
-    question = Question("glm-5", precision="fp8", serving=serving)
+    serving = {
+        "input_tokens": 922,
+        "output_tokens": 922,
+        "concurrency": 16,
+        "min_tokens_per_second": 1,
+        "max_seconds_to_first_token": 60,
+    }
+    question = Question("glm-5", precision="fp8", **serving)
 
     def eight_h200(speeds: str | None = None) -> dict[str, Any]:
         answer = recommend(replace(question, speeds=speeds), dataset=release)

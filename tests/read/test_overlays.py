@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.helpers.cases import cases
 from tests.helpers.terminal import run
 
-import hwprices
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.read.dataset import Dataset
 from hwprices.read.overlays import apply, rules
@@ -194,10 +193,8 @@ def test_rules_with_an_amount_find_the_currency_of_an_offer(data: Dataset) -> No
 
 def test_recommend_and_find_agree_on_a_discounted_commitment(data: Dataset) -> None:
     own = rules.parse("- {match: {option: commitment}, discount: 20%}", day=date(2026, 8, 1))
-    limits = hwprices.Limits(where="cloud", option="commit_1y", overlays=own)
-    rows = data.recommend("llama-3.1-70b", limits=limits).filter(
-        pl.col("excluded_reason").is_null()
-    )
+    limits = {"where": "cloud", "option": "commit_1y", "overlays": own}
+    rows = data.recommend("llama-3.1-70b", **limits).filter(pl.col("excluded_reason").is_null())
     assert rows.select("machine", "usd_per_hour").rows() == [("a3-highgpu-8g", Decimal(50))]
 
 
@@ -298,7 +295,7 @@ def test_every_answer_warns_once(data: Dataset, how: str, tmp_path: Path) -> Non
         "price": lambda: data.price("g6.xlarge", overlays=own),
         "compare": lambda: data.compare("g6.xlarge", "p5.48xlarge", overlays=own),
         "export": lambda: data.export(tmp_path / "prices.csv", "prices", overlays=own),
-        "recommend": lambda: data.recommend("8B", limits=hwprices.Limits(overlays=own)),
+        "recommend": lambda: data.recommend("8B", overlays=own),
         "tco": lambda: data.tco(overlays=own),
         "bill": lambda: data.bill(BILL).check(overlays=own),
     }

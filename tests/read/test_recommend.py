@@ -25,7 +25,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
-from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
+from hwprices.read.recommend.job import assumptions, make_job
+from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend
 from hwprices.units import Money
 
@@ -76,13 +77,13 @@ def test_which_machines_do_a_job_and_why_others_do_not(release, question, fit, m
 )
 def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(release, serving, users):
     """As with the command; with requests it said that they are the same as concurrency."""
-    fit, _ = ranked(release, "7B", objective="speed", serving=Serving(**serving))
+    fit, _ = ranked(release, "7B", objective="speed", **serving)
     if users is None:
         assert fit["concurrency"].max() > 1  # type: ignore[operator]
         return
     assert set(fit["concurrency"]) == {users}
-    named = Serving(**{**serving, "concurrency": users})
-    assert fit.equals(ranked(release, "7B", objective="speed", serving=named)[0])
+    named = serving | {"concurrency": users}
+    assert fit.equals(ranked(release, "7B", objective="speed", **named)[0])
 
 
 @pytest.mark.parametrize("workload", ["batch", "pretrain"])
@@ -115,18 +116,6 @@ def test_7b_lora_is_answered_with_a_small_machine_first(release: Release) -> Non
         assert listed["rank"].to_list() == list(range(1, listed.height + 1))
 
 
-def test_limits_and_what_is_given_alone_both_hold(release: Release) -> None:
-    """A budget beside limits was dropped, and machines for 161 USD an hour were ranked."""
-    alone = recommend("7B", dataset=release, budget=2, where="cloud")
-    beside = recommend("7B", dataset=release, limits=Limits(budget=2), where="cloud")
-    assert beside.equals(alone)
-    assert beside.drop_nulls("rank").filter(pl.col("usd") > 2).is_empty()
-    with pytest.raises(HwpricesError, match="budget is 1, and 2 in limits"):
-        recommend("7B", dataset=release, limits=Limits(budget=2), budget=1)
-    fastest = recommend("7B", dataset=release, limits=Limits(objective="speed"))
-    assert fastest.equals(recommend("7B", dataset=release, objective="speed"))
-
-
 def test_lora_on_narrow_weights_is_not_faster_than_on_16_bits(release: Release) -> None:
     """The weights are unpacked and computed in 16 bits."""
     hours = {
@@ -139,8 +128,8 @@ def test_lora_on_narrow_weights_is_not_faster_than_on_16_bits(release: Release) 
 
 
 def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
-    slow, _ = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=10))
-    fast, out = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=100))
+    slow, _ = ranked(release, "llama-3.1-8b", min_tokens_per_second=10)
+    fast, out = ranked(release, "llama-3.1-8b", min_tokens_per_second=100)
     assert fast["tokens_per_second_per_user"].min() >= 99.9  # type: ignore[operator]
     assert any("does not reach the speed per user" in reason for reason in out.values())
     both = slow.join(fast, on="machine", suffix="_fast")
@@ -155,26 +144,28 @@ def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     st.sampled_from([None, 1, 20, 500]),
 )
 def test_no_ranked_machine_breaks_a_limit(release, model, wanted, latest, users) -> None:
-    asked = Serving(
-        concurrency=users, min_tokens_per_second=wanted, max_seconds_to_first_token=latest
-    )
-    fit, _ = ranked(release, model, serving=asked, limits=Limits(machines="all"))
+    asked = {
+        "concurrency": users,
+        "min_tokens_per_second": wanted,
+        "max_seconds_to_first_token": latest,
+    }
+    fit, _ = ranked(release, model, **asked, machines="all")
     each = fit["tokens_per_second_per_user"]
     assert (each >= wanted * (1 - 1e-9)).all()
     assert (fit["seconds_to_first_token"] <= latest * (1 + 1e-9)).all()
 
 
 def test_more_requests_take_more_machines(release: Release) -> None:
-    few, _ = ranked(release, "llama-3.1-8b", serving=Serving(requests_per_second=1))
-    many, _ = ranked(release, "llama-3.1-8b", serving=Serving(requests_per_second=1000))
+    few, _ = ranked(release, "llama-3.1-8b", requests_per_second=1)
+    many, _ = ranked(release, "llama-3.1-8b", requests_per_second=1000)
     assert few.filter(machine="p5.48xlarge")["nodes"].item() == 1
     assert many.filter(machine="p5.48xlarge")["nodes"].item() >= 4
 
 
 def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(release) -> None:
     """2 requests/s of 2,000 and 300 tokens: 55.04 × 10^6 / (4,600 × 3600) is 3.3237 USD."""
-    serving = Serving(input_tokens=2000, output_tokens=300, requests_per_second=2)
-    fit, _ = ranked(release, "llama-3.1-8b", serving=serving)
+    serving = {"input_tokens": 2000, "output_tokens": 300, "requests_per_second": 2}
+    fit, _ = ranked(release, "llama-3.1-8b", **serving)
     p5 = fit.filter(machine="p5.48xlarge").row(0, named=True)
     assert p5["tokens_per_second_low"] > 10_000
     assert float(p5["usd_per_million_tokens"]) == pytest.approx(3.3237, abs=1e-4)
@@ -201,8 +192,8 @@ def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workl
 
 def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Release) -> None:
     """Ampere converts 8-bit weights and computes in 16 bits."""
-    serving = Serving(concurrency=1)
-    frame = recommend("llama-3.1-405b", precision="fp8", dataset=release, serving=serving)
+    serving = {"concurrency": 1}
+    frame = recommend("llama-3.1-405b", precision="fp8", dataset=release, **serving)
     runs = frame.filter(pl.col("tokens_per_second").is_not_null())
     assert set(runs["machine"]) >= HOPPER_8 | {"p5en.48xlarge", "p4de.24xlarge"}
     formats = dict(runs.select("machine", "compute_format").iter_rows())
@@ -226,7 +217,7 @@ def test_a_model_published_in_four_bits_is_served_in_them(release: Release) -> N
 
 def test_machines_in_a_row_are_not_faster_for_one_user(release: Release) -> None:
     """The network between two machines is not memory bus: a token passes one after the other."""
-    job = {"precision": "bf16", "serving": Serving(concurrency=1), "max_nodes": 2}
+    job = {"precision": "bf16", "concurrency": 1, "max_nodes": 2}
     fit, _ = ranked(release, "llama-3.1-405b", "inference", **job)
     speed = dict(fit.select("machine", "tokens_per_second").iter_rows())
     assert speed["p5.48xlarge"] < speed["p5en.48xlarge"]
@@ -256,16 +247,16 @@ def test_attention_makes_long_sequences_dearer(release: Release) -> None:
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(country="us"),
-        Limits(country="United States"),
-        Limits(region="us-east-1,us-central1,eastus"),
-        Limits(provider="AWS,gcp,azure"),
+        {"country": "us"},
+        {"country": "United States"},
+        {"region": "us-east-1,us-central1,eastus"},
+        {"provider": "AWS,gcp,azure"},
     ],
 )
-def test_places_are_understood_as_in_find(release: Release, limits: Limits) -> None:
+def test_places_are_understood_as_in_find(release: Release, limits: dict[str, str]) -> None:
     """Every offer of the small release is in these places, however they are spelled."""
     everywhere, _ = ranked(release, "7B", "lora")
-    there, _ = ranked(release, "7B", "lora", limits=limits)
+    there, _ = ranked(release, "7B", "lora", **limits)
     assert there.equals(everywhere)
 
 
@@ -306,8 +297,8 @@ def test_community_hosts_are_left_out_unless_asked_for(release: Release) -> None
     hosts = with_private_hosts(release, ["g6.xlarge"])
     _, out = ranked(hosts, "7B", "lora", context=2048)
     assert out["g6.xlarge"] == "it is a community host; ask with the word community"
-    for limits in (Limits(words="community"), Limits(region="community")):
-        fit, _ = ranked(hosts, "7B", "lora", context=2048, limits=limits)
+    for limits in ({"words": "community"}, {"region": "community"}):
+        fit, _ = ranked(hosts, "7B", "lora", context=2048, **limits)
         assert "g6.xlarge" in set(fit["machine"])
     frame = recommend("7B", "lora", context=2048, dataset=hosts)
     assert "(1) are not ranked; the cheapest: g6.xlarge, runpod/community" in drawn(frame)
@@ -318,8 +309,8 @@ def test_a_training_costs_in_a_month_what_its_hours_cost(release: Release) -> No
 
     Those cost 0.8048 × 730 = 587.50 USD.
     """
-    limits = Limits(budget_per_month=19)
-    fit, out = ranked(release, "7B", "lora", limits=limits)
+    limits = {"budget_per_month": 19}
+    fit, out = ranked(release, "7B", "lora", **limits)
     l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
     assert float(l4["usd_per_month"]) == pytest.approx(18.18, abs=0.01)
     assert l4["usd_per_month"] == l4["usd"]
@@ -362,9 +353,7 @@ def with_commitments(release: Release) -> Release:
 def test_the_best_commitment_is_named(release: Release) -> None:
     """The answer said "best 1y" and not which reservation, plan or commitment that is."""
     own = with_commitments(release)
-    frame = recommend(
-        "llama-3.1-70b", dataset=own, where="cloud", limits=Limits(option="commit_1y")
-    )
+    frame = recommend("llama-3.1-70b", dataset=own, where="cloud", option="commit_1y")
     a3 = frame.filter(rank=1).row(0, named=True)
     assert (a3["machine"], a3["purchase_option"]) == ("a3-highgpu-8g", "best_1y")
     assert (a3["best_1y_option"], a3["best_3y_option"]) == ("committed_use_1y", None)
@@ -438,7 +427,7 @@ def test_samples_are_ranked_by_grams_which_are_shown(release: Release) -> None:
 
     A release takes the watts of its own CPU: 2,475 to 2,545 g.
     """
-    frame = recommend("SDXL", dataset=with_images(release), limits=Limits(objective="carbon"))
+    frame = recommend("SDXL", dataset=with_images(release), objective="carbon")
     fit = frame.filter(where="cloud").drop_nulls("rank")
     grams = fit["gco2e_per_thousand_samples"].to_list()
     assert grams == sorted(grams)
@@ -456,7 +445,7 @@ def test_equally_fast_machines_are_ranked_by_their_price(release: Release) -> No
     )
     both = pl.concat([offers, dear], how="vertical_relaxed")
     measured = with_images(Release({**release.tables, "offers": both}))
-    frame = recommend("SDXL", dataset=measured, limits=Limits(objective="speed", where="cloud"))
+    frame = recommend("SDXL", dataset=measured, objective="speed", where="cloud")
     assert frame.drop_nulls("rank").select("machine", "region").rows() == [
         ("p5.48xlarge", "us-east-1"),  # 55.04 USD/h
         ("a3-highgpu-8g", "us-central1"),  # 88.49
@@ -483,7 +472,7 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
     medium = media.benchmark(Question("FLUX.1-dev"))
     assert medium is not None
     assert medium["benchmark"] == "flux.1-dev"
-    frame = recommend("whisper-large-v3", dataset=speech, limits=Limits())
+    frame = recommend("whisper-large-v3", dataset=speech)
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (348 * 3.6))
     assert "1,000 samples are 6.6 hours of speech" in p5["assumed"]
@@ -493,7 +482,7 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
 
 
 def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(release, tmp_path) -> None:
-    """``Limits(usd_per={"EUR": "1.08"})`` was a ValueError, a file of rules an AttributeError."""
+    """``usd_per={"EUR": "1.08"}`` was a ValueError, a file of rules an AttributeError."""
     offers = release.tables["offers"].with_columns(
         on_demand_hourly="on_demand_usd_per_hour",
         currency=pl.lit("EUR"),
@@ -502,16 +491,16 @@ def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(release, tmp
     in_euro = Release({**release.tables, "offers": offers})
     costs = []
     for rates in ({"eur": 2}, {"EUR": "2.0"}, {"EUR": Decimal(2)}):
-        fit, _ = ranked(in_euro, "7B", limits=Limits(usd_per=rates, where="cloud"))
+        fit, _ = ranked(in_euro, "7B", usd_per=rates, where="cloud")
         costs.append(dict(fit.select("machine", "usd_per_hour").iter_rows()))
     assert costs[0] == costs[1] == costs[2]
     assert costs[0]["p5.48xlarge"] == 2 * Decimal("55.04")
     with pytest.raises(HwpricesError, match="this is not an exchange rate"):
-        Limits(usd_per={"EUR": "much"})
+        ranked(release, "7B", usd_per={"EUR": "much"})
     file = tmp_path / "discounts.yaml"
     file.write_text("- {match: {provider: aws}, discount: 50%}")
     for overlays in (str(file), file, rules.load(file)):
-        fit, _ = ranked(release, "7B", limits=Limits(overlays=overlays, where="cloud"))
+        fit, _ = ranked(release, "7B", overlays=overlays, where="cloud")
         (own,) = fit.filter(machine="p5.48xlarge")["usd_per_hour"]
         assert own == Decimal("27.52")
 
@@ -519,9 +508,9 @@ def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(release, tmp
 @settings(max_examples=15, deadline=None)
 @given(st.floats(min_value=1e9, max_value=3e11), st.integers(min_value=512, max_value=16_384))
 def test_what_fits_with_a_longer_context_fits_with_a_shorter(release, size, context) -> None:
-    one = Serving(concurrency=1)
-    long, _ = ranked(release, size, "inference", context=2 * context, serving=one)
-    short, _ = ranked(release, size, "inference", context=context, serving=one)
+    one = {"concurrency": 1}
+    long, _ = ranked(release, size, "inference", context=2 * context, **one)
+    short, _ = ranked(release, size, "inference", context=context, **one)
     assert set(long["machine"]) <= set(short["machine"])
 
 
@@ -539,7 +528,7 @@ def test_a_machine_to_buy_pays_after_the_same_hours_also_where_only_those_are_as
 ) -> None:
     columns = ["machine", "rank", "rent_usd_per_hour", "payback_hours"]
     alone, both = (
-        ranked(release, "llama-3.1-8b", limits=Limits(where=where, machines=machines))[0]
+        ranked(release, "llama-3.1-8b", where=where, machines=machines)[0]
         for where in ("local", None)
     )
     bought = both.filter(where="local").select(columns)
@@ -566,11 +555,9 @@ def test_setup_counts_for_the_owner_of_a_training_as_for_the_rent(release: Relea
 
 def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: Release) -> None:
     measured = with_images(release)
-    frame = recommend("SDXL", dataset=measured, limits=Limits(where="local"))
+    frame = recommend("SDXL", dataset=measured, where="local")
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
-    left_out = recommend(
-        "SDXL", dataset=measured, limits=Limits(budget_per_month=50_000, budget_to_buy=9)
-    )
+    left_out = recommend("SDXL", dataset=measured, budget_per_month=50_000, budget_to_buy=9)
     reasons = dict(left_out.select("machine", "excluded").iter_rows())
     assert (reasons["a3-highgpu-8g"], reasons["p5.48xlarge"]) == (
         "costs 64,597.70 USD in a month, the budget is 50,000",
@@ -591,8 +578,8 @@ def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Re
     frame = recommend("llama-2-70b", dataset=release, where="local", ownership=dear)
     assert frame["payback_hours"].null_count() == frame.height
     assert "never" in drawn(frame)
-    nothing = Limits(option="block", where="local")
-    frame = recommend("llama-2-70b", dataset=release, limits=nothing)
+    nothing = {"option": "block", "where": "local"}
+    frame = recommend("llama-2-70b", dataset=release, **nothing)
     text = drawn(frame)
     assert frame["rank"].to_list()[0] == 1
     assert frame["rent_usd_per_hour"].null_count() == frame.height
@@ -628,7 +615,7 @@ def test_a_wrong_value_is_an_error_in_one_line(release, question, message) -> No
     ],
 )
 def test_a_context_changes_no_length_that_is_asked(context, asked, expected) -> None:
-    job = make_job(Question("70B", context=context, serving=Serving(*asked)))
+    job = make_job(Question("70B", context=context, input_tokens=asked[0], output_tokens=asked[1]))
     assert (job.input_tokens, job.output_tokens) == expected
 
 
@@ -667,12 +654,11 @@ def test_the_defaults_are_the_documented_ones() -> None:
     pretrain, service = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
     assert (pretrain.tokens, pretrain.days, pretrain.precision) == (1.4e12, 30, "bf16")
     assert (service.input_tokens, service.output_tokens) == (1024, 256)
-    limits = {"min_tokens_per_second": 20, "max_seconds_to_first_token": 2}
-    assert service.serving == Serving(**limits)
+    assert (service.min_tokens_per_second, service.max_seconds_to_first_token) == (20, 2)
     batch = make_job(Question("70B", "batch"))
-    assert (batch.tokens, batch.days, batch.serving) == (1e9, 1, Serving())
-    alone = make_job(Question("70B", serving=Serving(concurrency=1)))
-    assert alone.serving == Serving(concurrency=1)
+    assert (batch.tokens, batch.days, batch.min_tokens_per_second) == (1e9, 1, None)
+    alone = make_job(Question("70B", concurrency=1))
+    assert (alone.min_tokens_per_second, alone.max_seconds_to_first_token) == (None, None)
 
 
 def drawn(frame: pl.DataFrame) -> str:
@@ -691,7 +677,7 @@ def test_machines_to_rent_and_to_buy_are_counted_apart(release: Release) -> None
         counts = f"{title} ({fit} machines fit, {alone.height - fit} do not)"
         assert counts in both
         assert counts in drawn(alone)
-    none = drawn(recommend("llama-3.1-70b", dataset=release, limits=Limits(budget_to_buy=1)))
+    none = drawn(recommend("llama-3.1-70b", dataset=release, budget_to_buy=1))
     assert "To buy: 0 machines fit, 3 do not:" in none
 
 
@@ -701,23 +687,23 @@ def test_why_no_machine_fits_is_counted_with_the_nearest_of_each_reason(release:
     (line,) = [line for line in text.splitlines() if "can be used" in line][:1]
     assert re.match(r"  \d+ such as p5en.48xlarge: needs 93\d+.\d GiB, 1015.2 of its 1128.0", line)
     assert "Try: --max-nodes joins several machines" in text
-    served = Serving(requests_per_second=1e12)
-    _, out = ranked(release, "llama-3.1-8b", serving=served)
+    served = {"requests_per_second": 1e12}
+    _, out = ranked(release, "llama-3.1-8b", **served)
     assert out["p5.48xlarge"] == "more than 100,000 copies of the model would be needed"
-    cpus = drawn(recommend("70B", dataset=release, limits=Limits(machines="cpus")))
+    cpus = drawn(recommend("70B", dataset=release, machines="cpus"))
     assert "Try: --machines accelerators runs larger models." in cpus
 
 
 def test_prices_of_an_hour_are_headed_so(release: Release) -> None:
-    of_gcp = Limits(provider="gcp", where="cloud")
-    lines = drawn(recommend("llama-3.1-8b", "lora", dataset=release, limits=of_gcp)).splitlines()
+    of_gcp = {"provider": "gcp", "where": "cloud"}
+    lines = drawn(recommend("llama-3.1-8b", "lora", dataset=release, **of_gcp)).splitlines()
     assert "spot/h" in lines[4]
 
 
 def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) -> None:
     """5,000 users of Llama 2 70B at 30 tokens/s take several DGX H100 of 269,000 USD."""
-    users = Serving(concurrency=5000, min_tokens_per_second=30)
-    frame = recommend("llama-2-70b", dataset=release, where="local", serving=users)
+    users = {"concurrency": 5000, "min_tokens_per_second": 30}
+    frame = recommend("llama-2-70b", dataset=release, where="local", **users)
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
     assert dgx["nodes"] > 1
     assert dgx["purchase_price_usd"] == dgx["nodes"] * 269_000
@@ -743,7 +729,7 @@ def test_a_range_has_two_digits_and_no_point_at_its_end(release: Release) -> Non
 
 
 def test_a_question_is_asked_whole(release: Release) -> None:
-    question = Question("7B", "lora", limits=Limits(budget=20))
+    question = Question("7B", "lora", budget=20)
     asked = recommend(question, dataset=release)
     assert asked.equals(recommend("7B", "lora", budget=20, dataset=release))
     with pytest.raises(HwpricesError, match="beside a Question"):
@@ -793,8 +779,8 @@ def test_a_mixture_of_experts_is_described_by_its_two_sizes(release: Release) ->
 
 
 def test_machines_are_limited_to_accelerators_by_name(release: Release) -> None:
-    limits = Limits(words="h100 l4")
-    answer = recommend("llama-3.1-8b", limits=limits, dataset=release)
+    limits = {"words": "h100 l4"}
+    answer = recommend("llama-3.1-8b", **limits, dataset=release)
     assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
 
 

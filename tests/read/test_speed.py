@@ -12,7 +12,8 @@ import hwprices
 from hwprices.read.recommend import constants
 from hwprices.read.recommend.estimates import usual_precision
 from hwprices.read.recommend.inferencex import measured_works
-from hwprices.read.recommend.question import Limits, Question, Serving, make_job
+from hwprices.read.recommend.job import make_job
+from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
     NETWORK,
@@ -139,7 +140,7 @@ def test_s11_the_cautious_end_ranks_and_is_filled(release: Release) -> None:
     """A batch of 8 costs many times what a filled machine does; each row is ranked by what it
     costs at the lower end of its speed."""
     frame = recommend("llama-2-70b", dataset=release, where="cloud")
-    few = recommend("llama-2-70b", dataset=release, where="cloud", serving=Serving(concurrency=8))
+    few = recommend("llama-2-70b", dataset=release, where="cloud", concurrency=8)
     p5, p5_of_eight = (
         rows.filter(machine="p5.48xlarge").row(0, named=True) for rows in (frame, few)
     )
@@ -204,15 +205,15 @@ def test_regions_for_governments_are_recommended_when_asked_for(release: Release
     assert "us-east-1" not in set(frame.drop_nulls("rank")["region"])
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert (p5["rank"], p5["excluded_reason"]) == (None, "government")
-    limits = Limits(region="us-east-1", where="cloud")
-    named = recommend("llama-3.1-8b", dataset=gov, limits=limits).drop_nulls("rank")
+    limits = {"region": "us-east-1", "where": "cloud"}
+    named = recommend("llama-3.1-8b", dataset=gov, **limits).drop_nulls("rank")
     assert "p5.48xlarge" in set(named["machine"])
 
 
 def test_offers_in_another_currency_are_counted_or_converted(sample: hwprices.Dataset) -> None:
     """By default at a dated rate of the ECB, which the answer names."""
-    limits = Limits(where="cloud", usd_per={})
-    left = recommend("llama-3.1-8b", dataset=sample, limits=limits)
+    limits = {"where": "cloud", "usd_per": {}}
+    left = recommend("llama-3.1-8b", dataset=sample, **limits)
     in_euro = left.filter(excluded_reason="other_currency")
     assert in_euro.height
     assert f"left out: {in_euro.height} priced in EUR (--usd-per EUR=…)" in left["assumed"][0]
@@ -279,7 +280,7 @@ def test_a_device_that_is_faster_in_32_bits_computes_in_them() -> None:
 
 def test_metal_recommends_two_thirds_of_a_small_mac(sample: hwprices.Dataset) -> None:
     """gpt-oss-20b takes 11.1 GiB with its cache; 10.7 of 16 can be used."""
-    frame = recommend("gpt-oss-20b", dataset=sample, where="local", serving=Serving(concurrency=1))
+    frame = recommend("gpt-oss-20b", dataset=sample, where="local", concurrency=1)
     mini = frame.filter(machine="apple-mac-mini-m4-16gb").row(0, named=True)
     assert mini["excluded_reason"] == "too_small"
     assert mini["memory_usable_gib"] == pytest.approx(16 * 0.67)

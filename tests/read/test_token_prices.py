@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from hwprices.read.recommend.question import Question, Serving, make_job
+from hwprices.read.recommend.job import make_job
+from hwprices.read.recommend.question import Question
 from hwprices.read.token_prices import TokenPrice, crossing, token_prices
 
 AFTER, BEFORE = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)
@@ -45,7 +46,7 @@ def test_renting_costs_less_above_a_load(tokens_per_second: float, requests: flo
 
     Each generates 256 tokens: a machine of 600 tokens/s answers 2.34.
     """
-    job = make_job(Question("llama-3.3-70b", serving=Serving(input_tokens=1024, output_tokens=256)))
+    job = make_job(Question("llama-3.3-70b", input_tokens=1024, output_tokens=256))
     price = TokenPrice("a vendor", Decimal("0.135"), Decimal("0.4"), blended=Decimal("0.188"))
     found = crossing(job, price, Decimal("2.29"), tokens_per_second)
     assert found == (requests and pytest.approx(requests, abs=1e-4))

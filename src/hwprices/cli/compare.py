@@ -33,7 +33,7 @@ from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENT_COLUMNS, COMMITMENTS
 from hwprices.read.find.names import ReleaseWords
-from hwprices.read.recommend.question import Limits
+from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import PRIVATE_HOST, recommend
 from hwprices.release.release import Tables
 from hwprices.release.wording import purchase
@@ -133,13 +133,13 @@ def with_serving(
     of_machines = {"provider": "provider", "instance_type": "machine"}
     key = {"device_id": "accelerator_id"} if of_devices else of_machines
     kinds = "accelerators" if of_devices else "all"
-    limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
+    question = Question(model, where="cloud", machines=kinds, usd_per=usd_per or {})
     share = col.total_accelerators if of_devices else pl.lit(1.0)
     is_community = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     best_first = [col.rank, col.tokens_per_second_low.is_null(), is_community]
     best_first += [-col.memory_usable_gib, col.provider, col.machine]
     figures = (
-        recommend(model, limits=limits, dataset=dataset)
+        recommend(question, dataset=dataset)
         .sort(best_first, nulls_last=True)
         .select(
             *("usd_per_million_tokens", "usd_per_million_tokens_low"),

@@ -31,8 +31,9 @@ from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.past import shortages
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend import table as table_of
+from hwprices.read.recommend.job import Job, make_job
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Serving, make_job
+from hwprices.read.recommend.question import ABOUT, Question
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
@@ -54,8 +55,7 @@ def read_number(kind: type, text: str) -> Any:
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a question to a command, which gets those that are given as ``asked``."""
-    every = [one for kind in (Question, Serving, Limits) for one in fields(kind)]
-    options = [one for one in every if one.name in ABOUT]
+    options = [one for one in fields(Question) if one.name in ABOUT]
 
     @wraps(command)
     def run(**values: Any) -> None:
@@ -169,7 +169,7 @@ def recommend(
     ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
     notes = list(ranked_notes(dataset, ranked))
     sold_out = list(_sold_out(dataset, ranked))
-    search = machines.search(dataset, question.limits)
+    search = machines.search(dataset, question)
     if search is not USUAL and frame.filter(where="cloud").is_empty():
         notes += covers.why_nothing(dataset, search)
     by_place = pl.int_range(pl.len()).over("where")
@@ -211,7 +211,7 @@ BUDGETS = {"": "budget", "/month": "budget_per_month", "tobuy": "budget_to_buy"}
 
 
 def _budgets(values: list[str]) -> dict[str, Any]:
-    """Read --budget: each amount, by the field of Limits that it is for.
+    """Read --budget: each amount, by the field of Question that it is for.
 
     Raises:
         HwpricesError: a value is not an amount.
@@ -240,12 +240,15 @@ def _beside(dataset: Dataset, question: Question) -> Beside | None:
         return None
     if (job := make_job(question)).model.embeds:
         return None
-    one = replace(
-        question.serving, concurrency=1, requests_per_second=None, min_tokens_per_second=None
+    one_user = replace(
+        question,
+        objective="speed",
+        where="cloud",
+        concurrency=1,
+        requests_per_second=None,
+        min_tokens_per_second=None,
     )
-    limits = replace(question.limits, objective="speed", where="cloud")
-    alone = dataset.recommend(replace(question, serving=one, limits=limits))
-    return Beside(alone, job)
+    return Beside(dataset.recommend(one_user), job)
 
 
 HEADINGS = table_of("headings")

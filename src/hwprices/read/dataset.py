@@ -416,9 +416,7 @@ class Dataset(Release):
 
         >>> import hwprices
         >>> machines = open("sample").recommend(
-        ...     "llama-3.1-8b",
-        ...     serving=hwprices.Serving(min_tokens_per_second=50),
-        ...     limits=hwprices.Limits(country="netherlands", where="cloud"),
+        ...     "llama-3.1-8b", min_tokens_per_second=50, country="netherlands", where="cloud"
         ... )
         >>> machines.select("rank", "region").row(0)
         (1, 'westeurope')
@@ -426,7 +424,7 @@ class Dataset(Release):
         Args:
             asked: a ``hwprices.Question``, or its fields in their order. The first is the model: a
                 name (llama-3.1-70b, sdxl, whisper) or a number: 70e9, "70B".
-            named: fields of the question by name, of its serving and of its limits.
+            named: fields of the question by name.
             ownership: assumptions about machines to buy.
 
         Raises:

@@ -11,8 +11,8 @@ from decimal import Decimal
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.model_shape import of_repository, squeeze
-from hwprices.read.recommend.question import Job
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider

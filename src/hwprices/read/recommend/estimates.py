@@ -7,7 +7,7 @@ import polars as pl
 from hwprices.formulas import first_of, language_model
 from hwprices.formulas.language_model import shape_columns
 from hwprices.read.recommend import constants, speed
-from hwprices.read.recommend.question import Job
+from hwprices.read.recommend.job import Job
 from hwprices.specs import packaged_sheet
 
 col, lit = pl.col, pl.lit
@@ -52,7 +52,7 @@ def usual_precision(job: Job) -> pl.Expr:
 
 def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate as many machines as the users, the requests or the deadline need."""
-    serving, users = job.serving, lit(job.serving.concurrency, pl.Float64)
+    users = lit(job.concurrency, pl.Float64)
     machines = (
         speed.with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
@@ -65,8 +65,8 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             kv_bytes=speed.CACHE_BYTES,
             peak=pl.coalesce("peak", speed.PEAK),
             users=users,
-            min_per_user=lit(serving.min_tokens_per_second or 0.0),
-            max_first_token=lit(serving.max_seconds_to_first_token or math.inf),
+            min_per_user=lit(job.min_tokens_per_second or 0.0),
+            max_first_token=lit(job.max_seconds_to_first_token or math.inf),
         )
     )
     has_rates = col.bytes_per_second.is_not_null()

@@ -14,7 +14,7 @@ from hwprices.read.find.search import EVERY_WAY, USUAL, Bounds, Search, pairs
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import constants, table
-from hwprices.read.recommend.question import OPTIONS, Limits
+from hwprices.read.recommend.question import OPTIONS, Question
 from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import Release, Tables, is_private_host
 from hwprices.specs.rules import KEY, machine_cpus
@@ -39,7 +39,7 @@ DEVICES = table("devices").drop("source")
 for language models. With sources in devices.csv."""
 
 
-def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.DataFrame:
+def candidates(dataset: Tables, question: Question, ownership: Ownership) -> pl.DataFrame:
     """List every offer in the requested places, and every machine to buy.
 
     Offers are listed even if only machines to buy are requested: what renting costs decides when
@@ -51,9 +51,9 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     Raises:
         HwpricesError: the release has no such place.
     """
-    asked = search(dataset, limits)
-    frame = _rented(dataset, limits, asked)
-    if limits.where != "cloud" and limits.machines != "cpus":
+    asked = search(dataset, question)
+    frame = _rented(dataset, question, asked)
+    if question.where != "cloud" and question.machines != "cpus":
         frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
         is_named = pairs("machine", asked.unknown_accelerators)
@@ -97,31 +97,31 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     )
 
 
-def search(dataset: Tables, limits: Limits) -> Search:
+def search(dataset: Tables, question: Question) -> Search:
     """Look up the requested accelerators, clouds and places; USUAL where none is.
 
     Raises:
         HwpricesError: the release has no such thing, or the words ask for something else.
     """
-    places = {name: getattr(limits, name) for name in ("provider", "region", "country")}
-    if not (limits.words or any(places.values())):
+    places = {name: getattr(question, name) for name in ("provider", "region", "country")}
+    if not (question.words or any(places.values())):
         return USUAL
     # the tables alone do not have the providers' display names
     words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
-    asked = request.request(words, limits.words, **places)
+    asked = request.request(words, question.words, **places)
     named = ("accelerators", "unknown_accelerators", "accelerator_count", "providers", "regions")
     if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
         raise HwpricesError(
-            f"{limits.words!r} asks for more than accelerators, clouds and places",
+            f"{question.words!r} asks for more than accelerators, clouds and places",
             "Write 8xh100 aws europe; prices with --option, machines without GPUs with --machines.",
         )
-    if limits.machines == "accelerators" and asked.accelerator_count is None:
+    if question.machines == "accelerators" and asked.accelerator_count is None:
         return replace(asked, accelerator_count=Bounds(least=0.01))  # an eighth of one counts
     return asked
 
 
-def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
-    """List offers, with accelerators or without any as the limits say.
+def _rented(dataset: Tables, question: Question, asked: Search) -> pl.LazyFrame:
+    """List offers, with accelerators or without any as the question says.
 
     where: cloud; cpu_id: of machines without accelerators; offer: number of the row in the table
     offers; no_price: code of why it has no price.
@@ -132,11 +132,11 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     in_places = replace(EVERY_WAY, providers=asked.providers, regions=asked.regions)
     places = searching.price_conditions(in_places)
     offers = dataset.scan("offers").with_row_index("offer").filter(*places)
-    overlays = rules.as_overlays(limits.overlays)
+    overlays = rules.as_overlays(question.overlays)
     priced = (
-        offers_in_usd(offers, limits.rates)
+        offers_in_usd(offers, question.rates)
         if overlays is None
-        else apply.apply_to_offers(offers, overlays, limits.rates)
+        else apply.apply_to_offers(offers, overlays, question.rates)
     )
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
     columns = (*KEY, "burstable", "family", "series", "cpu_models")
@@ -148,14 +148,14 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
     kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
     prices = {option: col(f"{option}_usd_per_hour") for option in OPTIONS["any"]}
-    chosen = {option: prices[option] for option in OPTIONS[limits.option]}
+    chosen = {option: prices[option] for option in OPTIONS[question.option]}
     cheapest = pl.min_horizontal(*chosen.values())
     no_price = {
-        "other_currency": (col.currency != "USD") & ~col.currency.is_in(list(limits.rates)),
+        "other_currency": (col.currency != "USD") & ~col.currency.is_in(list(question.rates)),
         "other_option": pl.any_horizontal(price.is_not_null() for price in prices.values()),
     }
     return (
-        priced.filter(wanted[limits.machines])
+        priced.filter(wanted[question.machines])
         .join(types.lazy(), KEY, "left")
         .join(machine_cpus(types, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")

@@ -19,8 +19,9 @@ from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
 from hwprices.read.recommend import constants, media, table
 from hwprices.read.recommend.estimates import with_estimates
+from hwprices.read.recommend.job import Job, assumptions, make_job
 from hwprices.read.recommend.machines import candidates
-from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
+from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.release import PRIVATE_HOSTS, Tables
 from hwprices.units import HOURS_PER_MONTH, WideMoney
@@ -38,7 +39,7 @@ TYPES |= {"flag": pl.Boolean, "money": WideMoney, "date": pl.Date}
 REASONS = table("reasons")
 """Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
 runs on it all the same (runs), so that its figures are kept, what to ask for instead (hint), and
-of a budget the field of Limits (limit) and the column that may not exceed it (figure)."""
+of a budget the field of Question (limit) and the column that may not exceed it (figure)."""
 
 PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
 
@@ -64,24 +65,23 @@ def recommend(
         HwpricesError: as ``Dataset.recommend``, or the dataset has no table offers.
     """
     question = Question.of(*asked, **named)
-    limits = question.limits
-    if (overlays := rules.as_overlays(limits.overlays)) is not None:
-        limits = replace(limits, overlays=overlays)
+    if (overlays := rules.as_overlays(question.overlays)) is not None:
+        question = replace(question, overlays=overlays)
         warn_unmatched(dataset, overlays)
     medium = media.benchmark(question)
     job = None if medium else make_job(question)
-    frame = candidates(dataset, limits, ownership)
+    frame = candidates(dataset, question, ownership)
     if job:
         frame, assumed = with_serve_command(with_estimates(frame, job), job), assumptions(job)
     elif medium:
         frame = media.with_rates(frame, dataset, medium["benchmark"])
-        option = limits.option.replace("_", " ")
+        option = question.option.replace("_", " ")
         assumed = f"{medium['sample']} is a sample, {medium['setting']}; {option} prices"
     types = zip(OUTPUT, COLUMNS["type"], strict=True)
     frame = frame.with_columns(
         lit(None, TYPES[kind]).alias(name) for name, kind in types if name not in frame.columns
     )
-    ranked = _ranked(_with_costs(frame, job), limits, job, assumed)
+    ranked = _ranked(_with_costs(frame, job), question, assumed)
     return with_price_ids(ranked, dataset).select(OUTPUT)
 
 
@@ -145,11 +145,11 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     )
 
 
-def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
+def _ranked(frame: pl.DataFrame, question: Question, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
-    frame = frame.with_columns(excluded_reason=_reason(limits))
+    frame = frame.with_columns(excluded_reason=_reason(question))
     fits = col.excluded_reason.is_null()
-    keys = [col.where, ~fits, _figure(limits), col.basis != "measured", col.usd]
+    keys = [col.where, ~fits, _figure(question), col.basis != "measured", col.usd]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     # of the sizes of one accelerator in one cloud, the first is the best
     size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
@@ -161,16 +161,16 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
         .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
         .with_columns(excluded_reason=other_size)
     )
-    frame = _with_sentences(_with_payback(frame), limits, job).with_columns(
+    frame = _with_sentences(_with_payback(frame), question).with_columns(
         rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
     )
     converted = frame.filter(col.usd_per_hour.is_not_null(), where="cloud")["currency"]
-    notes = [assumed, *rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
+    notes = [assumed, *rates_used(converted.drop_nulls(), question.rates), other_currencies(frame)]
     keeps = REASONS.filter("runs")["excluded_reason"].to_list()
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(keeps))
     order = ("where", "rank", "provider", "machine")
     return (
-        frame.filter(col.where == (lit(limits.where) if limits.where else col.where))
+        frame.filter(col.where == (lit(question.where) if question.where else col.where))
         .with_columns(
             *(pl.when(runs).then(n).alias(n) for n in COLUMNS.filter("of_job")["column"]),
             assumed=lit("; ".join(filter(None, notes))),
@@ -180,7 +180,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     )
 
 
-def _figure(limits: Limits) -> pl.Expr:
+def _figure(question: Question) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
     rate = pl.coalesce("tokens_per_second_low", "samples_per_second")
     figures = {
@@ -191,7 +191,7 @@ def _figure(limits: Limits) -> pl.Expr:
         "hourly": col.usd_per_hour,
     }
     # floats of equal figures differ in their last digits; of equal ones the cheaper is first
-    return figures[limits.objective].cast(pl.Float64).round_sig_figs(12)
+    return figures[question.objective].cast(pl.Float64).round_sig_figs(12)
 
 
 def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
@@ -207,13 +207,13 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(rent_usd_per_hour=rent.cast(WideMoney), payback_hours=payback)
 
 
-def _reason(limits: Limits) -> pl.Expr:
+def _reason(question: Question) -> pl.Expr:
     """Return the code of why a machine is left out; null if it is ranked."""
-    named = re.split(r"[^a-z]+", f"{limits.words} {limits.region or ''}".lower())
+    named = re.split(r"[^a-z]+", f"{question.words} {question.region or ''}".lower())
     hosts_named = any(region in named for _, region in PRIVATE_HOSTS)
-    gov_named = limits.region is not None or "gov" in named
+    gov_named = question.region is not None or "gov" in named
     conditions = {
-        reason: col(figure) > lit(getattr(limits, limit), pl.Float64)
+        reason: col(figure) > lit(getattr(question, limit), pl.Float64)
         for reason, limit, figure in BUDGETS
     }
     conditions[PRIVATE_HOST] = col.private_host & lit(not hosts_named)
@@ -222,14 +222,14 @@ def _reason(limits: Limits) -> pl.Expr:
     return pl.coalesce("obstacle", "reason", no_price, formulas.first_of(conditions))
 
 
-def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.DataFrame:
+def _with_sentences(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
     """Add excluded, the sentence of excluded_reason."""
     words = {
-        "option": limits.option.replace("_", " "),
-        "period": "in total" if job and job.has_end else "an hour",
+        "option": question.option.replace("_", " "),
+        "period": "in total" if question.has_end else "an hour",
         "most_copies": f"{constants.MOST_COPIES:,.0f}",
         "old_price_years": str(OLD_PRICE_YEARS),
-        **{limit: f"{getattr(limits, limit) or 0:,.10g}" for _, limit, _ in BUDGETS},
+        **{limit: f"{getattr(question, limit) or 0:,.10g}" for _, limit, _ in BUDGETS},
     }
     named = frame.select(
         *("excluded_reason", "memory_needed_gib", "memory_usable_gib", "machine_memory_gib"),

@@ -6,8 +6,8 @@ https://docs.sglang.io/advanced_features/server_arguments.html.
 
 import polars as pl
 
+from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.model_shape import published_models
-from hwprices.read.recommend.question import Job
 
 PLACEHOLDER = "MODEL"
 
