@@ -153,8 +153,11 @@ def fits(frame: pl.DataFrame, model: type[Table]) -> bool:
     filled += [pl.col(name).is_not_nan().all() for name in floats]
     rows = frame.lazy()
     passed = [rows.select(pl.all_horizontal(pl.lit(True), *filled))]
+    unknown = {name for name in declared if frame[name].null_count() == frame.height}
     checks = [(check, name) for name, column in declared.items() for check in column.checks]
     for check, name in [*checks, *((check, "*") for check in schema.checks)]:
+        if name in unknown and check.ignore_na:
+            continue
         outcome = PolarsCheckBackend(check).apply(pa.PolarsData(rows, name))
         if not isinstance(outcome, pl.LazyFrame):  # one bool for all rows, as of unique_values_eq
             return False

@@ -145,11 +145,11 @@ def _hidden_characters(ordered: pl.DataFrame) -> pl.DataFrame:
         for name, dtype in dtypes.items()
         for column in [pl.col(name)]
     }
-    any_hidden = ordered.lazy().select(
+    any_hidden = ordered.select(
         columns.has_hidden_character(column, dtypes[name]).any().alias(name)
         for name, column in run_starts.items()
     )
-    affected = [name for name, is_any in any_hidden.collect().to_dicts()[0].items() if is_any]
+    affected = [name for name, is_any in any_hidden.row(0, named=True).items() if is_any]
     return pl.concat(
         [
             _no_reasons(),
@@ -181,7 +181,7 @@ def _duplicate_keys(ordered: pl.DataFrame, model: type[Table], new: pl.Series) -
     key = columns.key(model)
     # the last column first: it differs most often
     pairs = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in reversed(key))
-    if not ordered.lazy().select(pl.all_horizontal(pairs).slice(1).any()).collect().item():
+    if not ordered.select(pl.all_horizontal(pairs).slice(1).any()).item():
         return _no_reasons()
     at_zero = pl.col("price_reason") == "listed_at_zero" if model is Prices else pl.lit(False)
     rows = ordered.select("index", *key, at_zero=at_zero.fill_null(False))
