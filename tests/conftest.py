@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import disk_usage
 
 import pytest
 
@@ -31,6 +32,19 @@ def keep_bytecode() -> None:
     of_copies = folder / Path(tempfile.gettempdir()).relative_to("/")
     atexit.register(shutil.rmtree, of_copies, ignore_errors=True)
 
+
+def keep_files_in_memory() -> None:
+    """Put temporary files of tests, and of the processes that they start, into memory.
+
+    To make, sync and delete a file on a disk takes 20 times the processor time, and 5 ms of waiting
+    each. A run has 0.2 GB of files at a time; the memory folder of a container often has 64 MB.
+    """
+    memory = Path("/dev/shm")
+    if "TMPDIR" not in os.environ and memory.is_dir() and disk_usage(memory).free > 4 << 30:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+
+
+keep_files_in_memory()
 
 # The workers of pytest-xdist inherit the folder.
 if "PYTHONDONTWRITEBYTECODE" in os.environ:
