@@ -19,7 +19,6 @@ from tests.publish.gate_cases import (
     exchange,
     launch,
     scale,
-    take,
     together,
     where,
 )
@@ -69,17 +68,6 @@ def on_table(table: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Chan
     return lambda tables, _: {**tables, table: change(tables[table])}
 
 
-def take_effective(to: pl.Expr, other: pl.Expr, *on: str) -> Change:
-    """Put the effective price of other rows in the place of these; the hourly one stays."""
-
-    def change(tables: Tables, day: int) -> Tables:
-        taken = take(to, other, *on)(tables, day)["prices"]
-        prices = tables["prices"].with_columns(taken["effective_hourly"])
-        return {**tables, "prices": prices}
-
-    return change
-
-
 def in_dollars(factor: str) -> Change:
     return together(scale(factor), edit("prices", EVERY, currency="USD"))
 
@@ -95,10 +83,8 @@ def region(name: str) -> pl.Expr:
 ON_DEMAND = where(purchase_option="on_demand")
 SPOT = where(purchase_option="spot")
 LINUX = where(os="linux")
-GIB = pl.col("memory_gib") * 1024
 DATE = pl.col("retirement_date")
 DAY = pl.when(DATE.dt.day() <= 12).then(DATE.dt.day())
-SAME_TERM = ("instance_type", "purchase_option", "term_months")
 
 MISTAKES = [
     (
@@ -112,11 +98,8 @@ MISTAKES = [
         ),
         "family",
     ),
-    ("accelerator at a tenth", "gcp", scale("0.1", machine("a3-*")), "leap"),
-    ("Azure H100 at a tenth", "azure", scale("0.1", machine("Standard_ND96is*")), "leap"),
     ("accelerator at three times", "gcp", scale("3", machine("a2-*")), "leap"),
     ("all prices up 30 %", "aws", scale("1.3"), "common"),
-    ("all prices up 30 %, Azure", "azure", scale("1.3"), "common"),
     ("all prices down 20 %", "gcp", scale("0.8"), "common"),
     ("all on-demand prices up 10 %", "azure", scale("1.1", ON_DEMAND), "common"),
     ("one region up 25 %", "gcp", scale("1.25", region("us-east4")), "common"),
@@ -135,17 +118,13 @@ MISTAKES = [
         "facts",
     ),
     ("all on-demand null", "aws", nullify(ON_DEMAND), "lost"),
-    ("all on-demand null, GCP", "gcp", nullify(ON_DEMAND), "lost"),
     ("one series null", "gcp", nullify(machine("n2-standard*")), "lost"),
     ("one small series null", "aws", nullify(machine("m5.*")), "lost"),
     ("one series without rows", "azure", drop(machine("Standard_E*as_v5")), "offered"),
     ("H100 machines gone but offered", "gcp", drop(machine("a3-*")), "offered"),
     ("a price of zero", "aws", scale("0", machine("g6.*")), "sum"),
     ("90 % of spot gone", "gcp", drop(SPOT & some(0.9)), "market"),
-    ("90 % of spot gone, Azure", "azure", drop(SPOT & some(0.9)), "market"),
     ("spot x 100", "gcp", scale("100", SPOT), "leap"),
-    ("spot x 100, Azure", "azure", scale("100", SPOT), "leap"),
-    ("spot at a hundredth", "gcp", scale("0.01", SPOT), "leap"),
     ("spot of one region x 10", "azure", scale("10", SPOT & region("westeurope")), "leap"),
     (
         "spot above on-demand, unflagged",
@@ -160,7 +139,6 @@ MISTAKES = [
     ("all SLES gone", "gcp", drop(where(os="sles")), "lost"),
     ("all reservations gone", "azure", drop(where(purchase_option="reserved")), "lost"),
     ("1 % of all rows gone", "azure", drop(some(0.01)), "lost"),
-    ("x 2 on 0.9 % of the rows", "azure", scale("2", some(0.009) & ~SPOT), "leap"),
     ("x 1.46 on 2 % of the rows", "gcp", scale("1.46", some(0.02) & ~SPOT), "apart"),
     (
         "half of the offers gone",
@@ -169,7 +147,6 @@ MISTAKES = [
         "emptied",
     ),
     ("offers of one region gone", "gcp", drop(region("us-east4"), "availability"), "emptied"),
-    ("accelerators 8 to 1", "aws", types(machine("p5.48xlarge"), accelerator_count=1), "facts"),
     (
         "accelerators vanish",
         "gcp",
@@ -178,14 +155,12 @@ MISTAKES = [
         ),
         "facts",
     ),
-    ("memory x 1024", "aws", types(EVERY, memory_gib=GIB), "facts"),
     (
         "memory in MB of one type",
         "azure",
-        types(machine("Standard_D4s_v5"), memory_gib=GIB),
+        types(machine("Standard_D4s_v5"), memory_gib=pl.col("memory_gib") * 1024),
         "facts",
     ),
-    ("vCPUs become cores", "gcp", types(machine("n2-*"), vcpus=pl.col("vcpus") / 2), "facts"),
     ("no machine retires any more", "azure", types(EVERY, retirement_date=None), "facts"),
     ("x86 becomes Arm", "aws", types(machine("m5.*"), arch="arm64"), "facts"),
     ("local disks become unknown", "azure", types(EVERY, local_disk_gib=None), "emptied"),
@@ -211,46 +186,11 @@ MISTAKES = [
     ("currency flips with the ids", "azure", edit("prices", EVERY, currency="EUR"), "unit"),
     ("billing unit flips", "gcp", edit("prices", EVERY, billing_unit="hour"), "unit"),
     (
-        "price of a month in the hour",
-        "azure",
-        scale("730", machine("Standard_D4s_v5")),
-        "leap",
-    ),
-    (
-        "term fee taken for the hour",
-        "azure",
-        edit(
-            "prices",
-            where(purchase_option="reserved", payment_option="all_upfront"),
-            effective_hourly=pl.col("upfront"),
-        ),
-        "sum",
-    ),
-    (
-        "Windows price on Linux rows",
-        "azure",
-        take_effective(
-            LINUX,
-            where(os="windows", license_model="included"),
-            *("region", *SAME_TERM, "payment_option"),
-        ),
-        "sum",
-    ),
-    (
-        "another region's prices",
-        "gcp",
-        take_effective(
-            region("us-east4"), region("europe-west4"), *SAME_TERM, "os", "license_model"
-        ),
-        "sum",
-    ),
-    (
         "rows that are out of scope come in",
         "azure",
         launch(ON_DEMAND, ["prices"], license_model="byol", tenancy="dedicated"),
         "added",
     ),
-    ("metal at the dedicated price", "aws", scale("1.1", machine("*.metal*")), "twin"),
 ]
 
 NOISE = 0.88 + pl.col("price_id").str.slice(6, 4).str.to_integer(base=16) / 65536 * 0.12
