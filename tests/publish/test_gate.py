@@ -72,11 +72,7 @@ SKUS = OLD["prices"].with_columns(sku_id="SKU " + pl.col("instance_type"))
 
 @pytest.mark.parametrize(
     ("count", "word", "held"),
-    [
-        (400, "Hrs2", {}),
-        (501, "Hrs2", {"reworded": "stop"}),
-        (400, None, {"offered": "held"}),
-    ],
+    [(400, "Hrs2", {}), (501, "Hrs2", {"reworded": "stop"}), (400, None, {"offered": "held"})],
 )
 def test_prices_that_a_new_word_took_hold_no_other_price_back(count, word, held):
     old = {**LISTED, "prices": SKUS}

@@ -115,10 +115,7 @@ def test_a_free_part_is_traced_too(store):
     parts = [
         part.with_columns(component=pl.lit("core"), unit_price="hourly"),
         part.with_columns(
-            component=pl.lit("ram"),
-            unit_price=0,
-            sku_id=pl.lit("FREE"),
-            raw_sha256=pl.lit(free),
+            component=pl.lit("ram"), unit_price=0, sku_id=pl.lit("FREE"), raw_sha256=pl.lit(free)
         ),
     ]
     columns = [name for name in frames.dtypes(PriceComponents) if name in parts[0].columns]

@@ -297,11 +297,7 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
         (
             "recommend llama-3.1-8b germany --users 4 --input 900 --precision fp8",
             lambda data: data.recommend(
-                "llama-3.1-8b",
-                precision="fp8",
-                concurrency=4,
-                input_tokens=900,
-                country="DE",
+                "llama-3.1-8b", precision="fp8", concurrency=4, input_tokens=900, country="DE"
             ),
         ),
         (

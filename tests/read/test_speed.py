@@ -15,13 +15,7 @@ from hwprices.read.recommend.inferencex import measured_works
 from hwprices.read.recommend.job import make_job
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.recommend.speed import (
-    NETWORK,
-    estimated,
-    fastest,
-    speed_model,
-    with_divisions,
-)
+from hwprices.read.recommend.speed import NETWORK, estimated, fastest, speed_model, with_divisions
 from hwprices.specs import sheets
 
 OF_CPUS = ("basis", "label")  # columns of machines without accelerators

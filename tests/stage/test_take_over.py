@@ -66,8 +66,7 @@ def files(root, provider, run_id):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(one, marks=[AT_NIGHT] if one in LARGE else []) for one in NAMES],
+    "name", [pytest.param(one, marks=[AT_NIGHT] if one in LARGE else []) for one in NAMES]
 )
 def test_what_is_taken_over_is_what_would_be_read_again(name, sample, read, tmp_path) -> None:
     first = replace(sample.latest_run(name), run_id="r0")

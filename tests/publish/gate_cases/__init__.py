@@ -179,6 +179,21 @@ def _matches(name: str, value: object) -> pl.Expr:
     return pl.col(name).is_null() if value is None else pl.col(name) == value
 
 
+def machine(*names: str) -> pl.Expr:
+    """Select the rows of machine types."""
+    return where(instance_type=[*names])
+
+
+def region(*names: str) -> pl.Expr:
+    """Select the rows of regions."""
+    return where(region=[*names])
+
+
+ON_DEMAND = where(purchase_option="on_demand")
+SPOT = where(purchase_option="spot")
+LINUX = where(os="linux")
+
+
 def one_in(count: int) -> pl.Expr:
     """Select a fixed share of the prices, scattered over all of them."""
     return pl.col("price_id").str.slice(0, 8).str.to_integer(base=16) % count == 0
@@ -229,6 +244,20 @@ def scale(factor: str, rows: pl.Expr = EVERY, *columns: str) -> Change:
 
 def _times(column: str, factor: str) -> pl.Expr:
     return (pl.col(column) * Decimal(factor)).cast(Money)
+
+
+def types(rows: pl.Expr, **columns: Value) -> Change:
+    """Set columns of some machine types."""
+    return edit("instance_types", rows, **columns)
+
+
+def saved(factor: str) -> Change:
+    """Add savings plans at so many times the on-demand price."""
+    usual = ON_DEMAND & LINUX & where(tenancy="shared")
+    plan = {"purchase_option": "savings_plan", "commitment_plan": "compute"}
+    terms = {"term_months": 12, "payment_option": "no_upfront"}
+    added = launch(usual, ["prices"], **plan, **terms)
+    return together(added, scale(factor, where(purchase_option="savings_plan")))
 
 
 def drop(rows: pl.Expr = EVERY, *tables: str) -> Change:

@@ -10,7 +10,10 @@ from decimal import Decimal
 import polars as pl
 from tests.publish.gate_cases import (
     EVERY,
+    LINUX,
     MONEY,
+    ON_DEMAND,
+    SPOT,
     Change,
     Tables,
     beside_licenses,
@@ -20,26 +23,27 @@ from tests.publish.gate_cases import (
     edit,
     exchange,
     launch,
+    machine,
     name_again,
     of_machines,
     one_in,
     read_cases,
+    region,
     repart,
     reprice,
+    saved,
     scale,
     take,
     together,
+    types,
     where,
 )
 
 from hwprices.units import Money
 
-ON_DEMAND = where(purchase_option="on_demand")
-SPOT = where(purchase_option="spot")
 RESERVED = where(purchase_option="reserved")
-LINUX = where(os="linux")
-P5 = where(instance_type="p5.*")
-AZURE_H100 = where(instance_type="*H100_v5")
+P5 = machine("p5.*")
+AZURE_H100 = machine("*H100_v5")
 
 SAME_MACHINE = ("region", "zone", "instance_type", "tenancy", "currency")
 SAME_PLAN = ("purchase_option", "commitment_plan", "payment_option")
@@ -84,7 +88,7 @@ def accelerators(rows: pl.Expr, **fields: pl.Expr) -> Change:
     """Machines whose accelerators have other figures, in the list and in the columns beside it."""
     element = pl.element()
     changed = pl.col("accelerators").list.eval(element.struct.with_fields(**fields))
-    return edit("instance_types", rows, accelerators=changed)
+    return types(rows, accelerators=changed)
 
 
 def devices(factor: float, rows: pl.Expr) -> Change:
@@ -92,7 +96,7 @@ def devices(factor: float, rows: pl.Expr) -> Change:
     count = accelerators(rows, count=pl.field("count") * factor)
     columns = ("accelerator_count", "accelerator_memory_gib")
     more = {name: pl.col(name) * factor for name in columns}
-    return together(count, edit("instance_types", rows, **more))
+    return together(count, types(rows, **more))
 
 
 def at(year: int, month: int = 1, day: int = 1) -> pl.Expr:
@@ -111,19 +115,19 @@ MISTAKES = read_cases(
         "h100-tenth-aws": scale("0.1", P5),
         "h100-tenth-azure": scale("0.1", AZURE_H100),
         "h100-tenth-gcp": reprice("0.1", where(component="gpu:nvidia-h100-80gb")),
-        "h100-tenth-coreweave": scale("0.1", where(instance_type="NVIDIA HGX H100")),
+        "h100-tenth-coreweave": scale("0.1", machine("NVIDIA HGX H100")),
         "h100-point-lambda": repart(
-            where(instance_type="8x NVIDIA H100*"), unit_price=pl.col("unit_price") * 100
+            machine("8x NVIDIA H100*"), unit_price=pl.col("unit_price") * 100
         ),
         "cents-nebius": scale("100"),
-        "cents-together": scale("0.01", where(instance_type="NVIDIA HGX H200")),
+        "cents-together": scale("0.01", machine("NVIDIA HGX H200")),
         "rate-of-device-oracle": repart(
             where(component="slice", instance_type="BM.GPU*"), quantity=pl.lit(1)
         ),
         "rate-of-device-coreweave": by_figure("accelerator_count", EVERY, divide=True),
         "machine-as-device-crusoe": scale("8"),
-        "device-times-eight-runpod": scale("8", where(instance_type="1x NVIDIA L40S")),
-        "month-as-hour-azure": scale("730", where(instance_type="Standard_D*s_v5") & ON_DEMAND),
+        "device-times-eight-runpod": scale("8", machine("1x NVIDIA L40S")),
+        "month-as-hour-azure": scale("730", machine("Standard_D*s_v5") & ON_DEMAND),
         "month-as-hour-aws": scale(
             "730", where(instance_type="m5.large", region="us-east-1") & ON_DEMAND
         ),
@@ -131,8 +135,8 @@ MISTAKES = read_cases(
         "hour-as-minute-azure": scale(
             "0.0166666667", where(purchase_option="low_priority") & LINUX
         ),
-        "hour-as-second-gcp": reprice("0.0002777778", where(region="europe-west4") & SPOT),
-        "vcpu-as-machine-aws": by_figure("vcpus", where(instance_type="r7i.*"), divide=True),
+        "hour-as-second-gcp": reprice("0.0002777778", region("europe-west4") & SPOT),
+        "vcpu-as-machine-aws": by_figure("vcpus", machine("r7i.*"), divide=True),
         "core-only-gcp": repart(
             where(instance_type="n2-standard-*", component="ram"), unit_price=pl.lit(0)
         ),
@@ -147,22 +151,20 @@ MISTAKES = read_cases(
         "scattered-thousand-aws": scale("1000", one_in(200)),
         "scattered-half-azure": scale("0.5", one_in(300) & ON_DEMAND),
         "rounded-aws": rounded(2),
-        "rounded-gcp": rounded(0, where(instance_type="m*-*mem-*")),
+        "rounded-gcp": rounded(0, machine("m*-*mem-*")),
         # currencies
-        "yuan-as-dollar-aws": edit("prices", where(region="cn-north-1"), currency="USD"),
-        "dollar-as-euro-aws": edit("prices", where(region="us-gov-west-1"), currency="EUR"),
+        "yuan-as-dollar-aws": edit("prices", region("cn-north-1"), currency="USD"),
+        "dollar-as-euro-aws": edit("prices", region("us-gov-west-1"), currency="EUR"),
         "euro-as-dollar-ovh": edit("prices", EVERY, currency="USD"),
-        "euro-as-dollar-scaleway": edit("prices", where(instance_type="H100*"), currency="USD"),
-        "euro-amount-azure": scale("0.92", where(region="francecentral")),
+        "euro-as-dollar-scaleway": edit("prices", machine("H100*"), currency="USD"),
+        "euro-amount-azure": scale("0.92", region("francecentral")),
         "yen-amount-azure": scale(
             "150", where(instance_type="Standard_E*as_v5", region="westeurope")
         ),
         # options
         "spot-market-aws": scale("4", SPOT & where(zone="us-east-1a")),
         "spot-is-on-demand-azure": take(
-            SPOT & where(instance_type="Standard_D*ads_v5"),
-            ON_DEMAND,
-            *(*SAME_MACHINE, *SAME_SYSTEM),
+            SPOT & machine("Standard_D*ads_v5"), ON_DEMAND, *(*SAME_MACHINE, *SAME_SYSTEM)
         ),
         "spot-on-demand-gcp": together(
             reprice("0.4", ON_DEMAND & where(series="c3")),
@@ -211,9 +213,7 @@ MISTAKES = read_cases(
             *(*SAME_MACHINE, "os", "license_model", *SAME_TERM),
         ),
         "red-hat-free-aws": take(
-            where(os="rhel"),
-            LINUX,
-            *(*SAME_MACHINE, "software", "license_model", *SAME_TERM),
+            where(os="rhel"), LINUX, *(*SAME_MACHINE, "software", "license_model", *SAME_TERM)
         ),
         "byol-with-license-azure": take(
             where(os="windows", license_model="byol"),
@@ -228,12 +228,10 @@ MISTAKES = read_cases(
             "1.1", where(instance_type="*.metal*", tenancy="shared", region="us-east-1")
         ),
         # exchanges
-        "region-copied-aws": take(
-            where(region="us-gov-west-1"), where(region="us-east-1"), *ELSEWHERE
-        ),
-        "region-copied-linode": take(where(region="us-ord"), where(region="br-gru"), *ELSEWHERE),
+        "region-copied-aws": take(region("us-gov-west-1"), region("us-east-1"), *ELSEWHERE),
+        "region-copied-linode": take(region("us-ord"), region("br-gru"), *ELSEWHERE),
         "regions-exchanged-azure": exchange(
-            "region", "westeurope", "francecentral", where(instance_type="Standard_E*ads_v5")
+            "region", "westeurope", "francecentral", machine("Standard_E*ads_v5")
         ),
         "next-line-azure": next_line(
             where(region="westeurope", tenancy="shared") & LINUX & ON_DEMAND
@@ -241,67 +239,48 @@ MISTAKES = read_cases(
         "next-line-scaleway": next_line(EVERY),
         # new things
         "new-two-for-one-runpod": together(
-            launch(where(instance_type="1x NVIDIA B200"), instance_type="2x NVIDIA B200"),
-            devices(2, where(instance_type="2x NVIDIA B200")),
+            launch(machine("1x NVIDIA B200"), instance_type="2x NVIDIA B200"),
+            devices(2, machine("2x NVIDIA B200")),
         ),
         "new-family-flat-scaleway": together(
-            launch(
-                where(instance_type="B300-SXM*"),
-                instance_type=renamed("B300", "B302"),
-                family="B302",
-            ),
-            by_figure("accelerator_count", where(instance_type="B302-SXM*"), divide=True),
+            launch(machine("B300-SXM*"), instance_type=renamed("B300", "B302"), family="B302"),
+            by_figure("accelerator_count", machine("B302-SXM*"), divide=True),
         ),
         "new-region-doubled-gcp": together(
-            launch(where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"),
-            reprice("2", where(region="us-south9")),
+            launch(region("us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"),
+            reprice("2", region("us-south9")),
         ),
         "new-region-half-aws": together(
-            launch(where(region="us-east-1"), region="us-south-9"),
-            scale("0.5", where(region="us-south-9")),
+            launch(region("us-east-1"), region="us-south-9"), scale("0.5", region("us-south-9"))
         ),
         "new-family-tenth-gcp": together(
             launch(
-                where(instance_type="n4-standard-*"),
+                machine("n4-standard-*"),
                 instance_type=renamed("n4-", "n9-"),
                 family="n9-standard",
                 series="n9",
             ),
-            repart(where(instance_type="n9-standard-*"), unit_price=pl.col("unit_price") / 10),
+            repart(machine("n9-standard-*"), unit_price=pl.col("unit_price") / 10),
         ),
         "new-gpu-half-devices-aws": together(
-            launch(where(instance_type="p5en.48xlarge"), instance_type="p5es.48xlarge"),
-            devices(0.5, where(instance_type="p5es.48xlarge")),
+            launch(machine("p5en.48xlarge"), instance_type="p5es.48xlarge"),
+            devices(0.5, machine("p5es.48xlarge")),
         ),
         "new-memory-mb-azure": together(
-            launch(where(instance_type="Standard_E*as_v5"), instance_type=renamed("_v5", "_v9")),
-            edit(
-                "instance_types",
-                where(instance_type="Standard_E*as_v9"),
-                memory_gib=pl.col("memory_gib") * 1024,
-            ),
+            launch(machine("Standard_E*as_v5"), instance_type=renamed("_v5", "_v9")),
+            types(machine("Standard_E*as_v9"), memory_gib=pl.col("memory_gib") * 1024),
         ),
-        "new-option-above-aws": together(
-            launch(
-                ON_DEMAND & LINUX & where(tenancy="shared"),
-                ["prices"],
-                purchase_option="savings_plan",
-                commitment_plan="compute",
-                term_months=12,
-                payment_option="no_upfront",
-            ),
-            scale("1.5", where(purchase_option="savings_plan")),
-        ),
+        "new-option-above-aws": saved("1.5"),
         "new-currency-azure": together(
-            launch(where(region="westeurope"), ["prices"], currency="GBP"),
+            launch(region("westeurope"), ["prices"], currency="GBP"),
             scale("10", where(currency="GBP")),
         ),
         # time
         "drift-h100-aws": creeping("-1.9", P5),
         "drift-ovh": creeping("2", EVERY),
-        "drift-family-azure": of_machines(creeping("1", where(instance_type="Standard_E*as_v5"))),
+        "drift-family-azure": of_machines(creeping("1", machine("Standard_E*as_v5"))),
         "stale-list-azure": together(
-            older("prices", "effective_from", 365), scale("1.05", where(region="westeurope"))
+            older("prices", "effective_from", 365), scale("1.05", region("westeurope"))
         ),
         "stale-sheet-lambda": together(
             *(
@@ -310,49 +289,32 @@ MISTAKES = read_cases(
             )
         ),
         "observed-ahead-aws": older("prices", "observed_at", -400),
-        "observed-behind-gcp": older("prices", "observed_at", 365, where(region="us-east4")),
-        "effective-ahead-azure": edit(
-            "prices", where(region="westeurope"), effective_from=at(2062)
-        ),
-        "retired-yesterday-azure": edit(
-            "instance_types", EVERY, retirement_date=pl.lit(date(2026, 11, 20))
-        ),
-        "retired-1970-azure": edit(
-            "instance_types",
-            where(instance_type="Standard_D*s_v5"),
-            retirement_date=pl.lit(date(1970, 1, 1)),
+        "observed-behind-gcp": older("prices", "observed_at", 365, region("us-east4")),
+        "effective-ahead-azure": edit("prices", region("westeurope"), effective_from=at(2062)),
+        "retired-yesterday-azure": types(EVERY, retirement_date=pl.lit(date(2026, 11, 20))),
+        "retired-1970-azure": types(
+            machine("Standard_D*s_v5"), retirement_date=pl.lit(date(1970, 1, 1))
         ),
         # facts
-        "memory-mb-aws": edit("instance_types", EVERY, memory_gib=pl.col("memory_gib") * 1024),
-        "memory-gb-azure": edit(
-            "instance_types",
-            where(instance_type="Standard_E*as_v5"),
-            memory_gib=pl.col("memory_gib") * 0.931322575,
+        "memory-mb-aws": types(EVERY, memory_gib=pl.col("memory_gib") * 1024),
+        "memory-gb-azure": types(
+            machine("Standard_E*as_v5"), memory_gib=pl.col("memory_gib") * 0.931322575
         ),
-        "memory-doubled-gcp": edit(
-            "instance_types",
-            where(instance_type=["n2-highmem-8", "n2-highmem-16"]),
-            memory_gib=pl.col("memory_gib") * 2,
+        "memory-doubled-gcp": types(
+            machine("n2-highmem-8", "n2-highmem-16"), memory_gib=pl.col("memory_gib") * 2
         ),
-        "cores-as-vcpus-aws": edit(
-            "instance_types", where(family="m7i"), vcpus=pl.col("vcpus") // 2
-        ),
+        "cores-as-vcpus-aws": types(where(family="m7i"), vcpus=pl.col("vcpus") // 2),
         "gpus-halved-aws": devices(0.5, where(family=["p4d", "p4de", "p5", "p5en"])),
-        "gpu-memory-azure": edit(
-            "instance_types",
-            where(instance_type="Standard_ND96*"),
-            accelerator_memory_gib=pl.col("accelerator_memory_gib") / 8,
+        "gpu-memory-azure": types(
+            machine("Standard_ND96*"), accelerator_memory_gib=pl.col("accelerator_memory_gib") / 8
         ),
         "other-gpu-gcp": accelerators(
-            where(instance_type="a3-highgpu-*"),
+            machine("a3-highgpu-*"),
             accelerator_id=pl.lit("nvidia-a100-sxm4-40gb"),
             memory_gib=pl.lit(40.0),
         ),
-        "disks-azure": edit(
-            "instance_types", EVERY, local_disk_gib=pl.col("local_disk_gib") * 1024
-        ),
-        "network-bytes-aws": edit(
-            "instance_types",
+        "disks-azure": types(EVERY, local_disk_gib=pl.col("local_disk_gib") * 1024),
+        "network-bytes-aws": types(
             EVERY,
             network_gbps_max=pl.col("network_gbps_max") / 8,
             network_gbps_baseline=pl.col("network_gbps_baseline") / 8,
@@ -366,7 +328,7 @@ MISTAKES = read_cases(
         "longitude-sign-azure": edit(
             "regions", pl.col("longitude") < 0, longitude=-pl.col("longitude")
         ),
-        "metal-burstable-aws": edit("instance_types", EVERY, bare_metal=True, burstable=True),
+        "metal-burstable-aws": types(EVERY, bare_metal=True, burstable=True),
         "memory-and-cores-ovh": trade("instance_types", "vcpus", "memory_gib"),
         # tables
         "zones-empty-aws": drop(EVERY, "zones"),
@@ -377,12 +339,12 @@ MISTAKES = read_cases(
             edit("availability", EVERY, offered=~pl.col("offered")),
             edit("availability", EVERY, restricted=~pl.col("restricted").fill_null(False)),
         ),
-        "types-lost-aws": drop(where(instance_type="r5.*"), "instance_types"),
+        "types-lost-aws": drop(machine("r5.*"), "instance_types"),
         "prices-lost-aws": drop(where(instance_type="c6i.*", region="us-east-1")),
         # provenance
         "other-page-aws": edit(
             "prices",
-            where(region="us-east-1"),
+            region("us-east-1"),
             source_url=pl.col("source_url").sort_by("region").first(),
             raw_sha256=pl.col("raw_sha256").sort_by("region").first(),
         ),
@@ -399,7 +361,7 @@ MISTAKES = read_cases(
 )
 
 
-H200 = where(instance_type="Standard_ND96isr_H200_v5")
+H200 = machine("Standard_ND96isr_H200_v5")
 
 SPOT_KEY = ("region", "instance_type", "os", "software", "license_model", "tenancy", "currency")
 
@@ -442,8 +404,7 @@ def new_sheet(factor: str, rows: pl.Expr, sheet: str) -> Change:
     """A price sheet that was edited: other prices, another page, a newer date on every row."""
     digest = sheet.encode().hex().ljust(64, "0")[:64]
     return together(
-        scale(factor, rows),
-        edit("prices", EVERY, raw_sha256=digest, effective_from=NOVEMBER),
+        scale(factor, rows), edit("prices", EVERY, raw_sha256=digest, effective_from=NOVEMBER)
     )
 
 
@@ -461,59 +422,54 @@ EVENTS = read_cases(
     {
         # cuts
         "p5-cut-aws": beside_licenses(
-            scale("0.56", where(instance_type="p5.*")),
-            scale("0.67", where(instance_type=["p4d.*", "p4de.*"])),
-            scale("0.75", where(instance_type="p5en.*")),
+            scale("0.56", machine("p5.*")),
+            scale("0.67", machine("p4d.*", "p4de.*")),
+            scale("0.75", machine("p5en.*")),
         ),
         "a3-cut-gcp": reprice(
             "0.6", where(component=["gpu:nvidia-h100-80gb", "gpu:nvidia-h100-mega-80gb"])
         ),
-        "h100-cut-azure": of_machines(scale("0.65", where(instance_type="*H100_v5"))),
+        "h100-cut-azure": of_machines(scale("0.65", machine("*H100_v5"))),
         "region-raised-azure": of_machines(
             scale("1.1", where(region="westeurope", purchase_option=["on_demand", "reserved"]))
         ),
         "renamed-runpod": name_again("NVIDIA ", ""),
         "coreweave-list": new_sheet(
-            "0.8", where(instance_type=["NVIDIA HGX H100", "NVIDIA HGX H200"]), "coreweave"
+            "0.8", machine("NVIDIA HGX H100", "NVIDIA HGX H200"), "coreweave"
         ),
         "digitalocean-list": new_sheet("1.3", EVERY, "digitalocean"),
-        "together-cut": scale("0.55", where(instance_type="NVIDIA HGX H100")),
+        "together-cut": scale("0.55", machine("NVIDIA HGX H100")),
         "series-raised-gcp": reprice("1.05", where(series="c3")),
-        "spot-crash-azure": of_machines(market(SPOT & where(region="westeurope"), 0.5, 0.7)),
+        "spot-crash-azure": of_machines(market(SPOT & region("westeurope"), 0.5, 0.7)),
         "crusoe-prices": edit(
             "prices",
-            where(instance_type="NVIDIA B200 180GB HGX") & ON_DEMAND,
+            machine("NVIDIA B200 180GB HGX") & ON_DEMAND,
             hourly=pl.lit("6.50").cast(pl.Decimal(20, 10)),
             effective_hourly=pl.lit("6.50").cast(pl.Decimal(20, 10)),
             price_reason=None,
         ),
         # launches
         "region-aws": together(
-            launch(where(region="us-east-1"), region="us-south-9"),
-            scale("1.05", where(region="us-south-9")),
+            launch(region("us-east-1"), region="us-south-9"), scale("1.05", region("us-south-9"))
         ),
         "region-gcp": launch(
-            where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"
+            region("us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"
         ),
         "region-azure": of_machines(
-            launch(where(region="francecentral"), region="francewest9"),
-            scale("1.08", where(region="francewest9")),
+            launch(region("francecentral"), region="francewest9"),
+            scale("1.08", region("francewest9")),
         ),
         "family-aws": together(
             launch(
-                where(instance_type="m7i.*"),
-                instance_type=renamed("m7i.", "m9i."),
-                family="m9i",
-                series="m9i",
+                machine("m7i.*"), instance_type=renamed("m7i.", "m9i."), family="m9i", series="m9i"
             ),
-            scale("1.05", where(instance_type="m9i.*")),
+            scale("1.05", machine("m9i.*")),
         ),
         "gpu-azure": of_machines(
             launch(H200, instance_type="Standard_ND96isr_B300_v6", family="standardNDv6Family"),
-            scale("1.4", where(instance_type="Standard_ND96isr_B300_v6")),
-            edit(
-                "instance_types",
-                where(instance_type="Standard_ND96isr_B300_v6"),
+            scale("1.4", machine("Standard_ND96isr_B300_v6")),
+            types(
+                machine("Standard_ND96isr_B300_v6"),
                 accelerators=pl.col("accelerators").list.eval(
                     pl.element().struct.with_fields(
                         accelerator_id=pl.lit("nvidia-b300"), memory_gib=pl.lit(288.0)
@@ -523,10 +479,8 @@ EVENTS = read_cases(
             ),
         ),
         "gpu-nebius": together(
-            launch(
-                where(instance_type="NVIDIA HGX H200"), instance_type="NVIDIA HGX H200 with NVLink"
-            ),
-            scale("1.05", where(instance_type="NVIDIA HGX H200 with NVLink")),
+            launch(machine("NVIDIA HGX H200"), instance_type="NVIDIA HGX H200 with NVLink"),
+            scale("1.05", machine("NVIDIA HGX H200 with NVLink")),
         ),
         "type-elsewhere-aws": together(
             launch(
@@ -547,48 +501,32 @@ EVENTS = read_cases(
             scale("0.92", where(currency="EUR")),
             edit("price_components", where(currency="EUR"), unit_price=EUR_PRICE),
         ),
-        "option-aws": together(
-            launch(
-                ON_DEMAND & LINUX & where(tenancy="shared"),
-                ["prices"],
-                purchase_option="savings_plan",
-                commitment_plan="compute",
-                term_months=12,
-                payment_option="no_upfront",
-            ),
-            scale("0.73", where(purchase_option="savings_plan")),
-        ),
+        "option-aws": saved("0.73"),
         # markets
         "spot-doubled-aws": together(scale("2", SPOT & where(zone="us-east-1c")), flagged_spot),
         "spot-raised-azure": together(
-            of_machines(market(SPOT & where(region="francecentral"), 1.2, 1.9)), flagged_spot
+            of_machines(market(SPOT & region("francecentral"), 1.2, 1.9)), flagged_spot
         ),
         "spot-repriced-gcp": together(
             *(reprice(factor, SPOT & where(series=name)) for name, factor in SPOT_MONTH.items())
         ),
-        "community-runpod": market(where(region="community"), 0.7, 1.3),
+        "community-runpod": market(region("community"), 0.7, 1.3),
         # ends
         "generation-retired-aws": drop(
-            where(instance_type=["m3.*", "c3.*", "r3.*", "i2.*", "g2.*"]),
+            machine("m3.*", "c3.*", "r3.*", "i2.*", "g2.*"),
             "prices",
             "availability",
             "spot_advice",
             "instance_types",
         ),
-        "retirement-announced-azure": edit(
-            "instance_types",
-            where(instance_type="Standard_DS*_v2"),
-            retirement_date=pl.lit(date(2028, 11, 15)),
+        "retirement-announced-azure": types(
+            machine("Standard_DS*_v2"), retirement_date=pl.lit(date(2028, 11, 15))
         ),
         "region-closed-azure": drop(
-            where(region="qatarcentral"),
+            region("qatarcentral"),
             *("prices", "price_components", "availability", "regions", "zones"),
         ),
-        "memory-corrected-oracle": edit(
-            "instance_types",
-            where(instance_type="BM.GPU.RTXPRO.8"),
-            memory_gib=pl.lit(2304.0),
-        ),
+        "memory-corrected-oracle": types(machine("BM.GPU.RTXPRO.8"), memory_gib=pl.lit(2304.0)),
         "memory-cut-gcp": reprice(
             "0.75",
             where(series=["m1", "m2", "m3"], region=["us-central1", "us-east4", "europe-west4"]),
