@@ -144,12 +144,6 @@ def test_the_name_of_an_accelerator_is_told_from_that_of_a_machine(data: Dataset
         data.compare("H100", "h200")
 
 
-def test_a_kind_of_accelerator_may_be_an_option(data: Dataset) -> None:
-    assert found(data, accelerator="gpu", count=1) == found(data, "1 gpu") == found(data, "l4")
-    with pytest.raises(HwpricesError, match="no machine of this release has an accelerator 'cpu'"):
-        data.find(accelerator="cpu")
-
-
 def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
     """A word that is the name of a machine and of its accelerator; and a cloud that makes TPUs."""
     names = words.ReleaseWords(data, {"gcp": "Google Cloud"})
@@ -743,12 +737,6 @@ def test_phrases_that_people_write_are_understood(data, market_words, text, same
     assert expected.height
     is_same = request.request(market_words, text) == request.request(market_words, words, **options)
     assert is_same or data.find(text).equals(expected)
-
-
-def test_a_form_is_of_the_device_before_it() -> None:
-    found = hwprices.open("sample").find("h100 sxm vs a100 pcie")
-    devices = {"nvidia-h100-sxm5-80gb", "nvidia-a100-pcie-40gb", "nvidia-a100-pcie-80gb"}
-    assert {"nvidia-h100-sxm5-80gb"} < set(found["accelerator_id"]) <= devices
 
 
 def test_a_direction_is_none_of_one_cloud_only() -> None:

@@ -25,37 +25,33 @@ def m1_skus(place: str, core: str, ram: str, **more: Any) -> list[dict[str, Any]
     ]
 
 
-def test_g9_the_more_expensive_of_two_skus_of_a_region_holds_in_any_order(tmp_path: Path) -> None:
+OWN = m1_skus("Northern Virginia", "0.0392", "0.0058")
+SPOT = {"usage": "Preemptible"}
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        (
+            m1_skus("Virginia", "0.00826", "0.001212", **SPOT)
+            + m1_skus("Northern Virginia", "0.00617", "0.00095", **SPOT),
+            {("spot", 0): (Decimal("1.495132"), ["higher_of_two_skus"])},
+        ),
+        (m1_skus("Americas", "0.05", "0.009"), {}),
+        (m1_skus("Americas", "0.05", "0.009", regions=["us-east4", "us-central1"]), {}),
+    ],
+    ids=["of one region", "of a continent", "of a continent with two regions"],
+)
+def test_g9_the_regions_own_sku_or_the_more_expensive_holds_in_any_order(
+    tmp_path, others, expected
+) -> None:
     """Google bills m1-ultramem-40 in us-east4 as Virginia: 40 × 0.00826 + 961 × 0.001212."""
-    skus = [
-        *m1_skus("Virginia", "0.00826", "0.001212", usage="Preemptible"),
-        *m1_skus("Northern Virginia", "0.00617", "0.00095", usage="Preemptible"),
-        *m1_skus("Northern Virginia", "0.0392", "0.0058"),
-    ]
     zones = {"us-east4-a": [machine_type("m1-ultramem-40", 40, 984064)]}
-    for i, order in enumerate(shuffled(skus)):
-        prices = normalise_skus(tmp_path / str(i), order, zones).prices(
-            "m1-ultramem-40", "us-east4"
-        )
-        assert {key: (row["hourly"], row["flags"]) for key, row in prices.items()} == {
-            ("spot", 0): (Decimal("1.495132"), ["higher_of_two_skus"]),
-            ("on_demand", 0): (Decimal("7.1418"), []),
-        }
-
-
-@pytest.mark.parametrize("regions", [["us-east4"], ["us-east4", "us-central1"]])
-def test_g9_the_regions_own_sku_goes_before_that_of_a_continent(tmp_path, regions) -> None:
-    skus = [
-        *m1_skus("Americas", "0.05", "0.009", regions=regions),
-        *m1_skus("Northern Virginia", "0.0392", "0.0058"),
-    ]
-    zones = {"us-east4-a": [machine_type("m1-ultramem-40", 40, 984064)]}
-    for i, order in enumerate(shuffled(skus)):
-        prices = normalise_skus(tmp_path / str(i), order, zones).prices(
-            "m1-ultramem-40", "us-east4"
-        )
-        row = prices[("on_demand", 0)]
-        assert (row["hourly"], row["flags"]) == (Decimal("7.1418"), [])
+    for i, order in enumerate(shuffled([*others, *OWN])):
+        tables = normalise_skus(tmp_path / str(i), order, zones)
+        prices = tables.prices("m1-ultramem-40", "us-east4")
+        found = {key: (row["hourly"], row["flags"]) for key, row in prices.items()}
+        assert found == {**expected, ("on_demand", 0): (Decimal("7.1418"), [])}
 
 
 def test_g9_two_skus_of_one_name_are_the_more_expensive(tmp_path: Path) -> None:
