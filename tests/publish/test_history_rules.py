@@ -22,6 +22,7 @@ from hwprices.publish.history.changes import outcome_of
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.offer import SoldAccelerators
+from hwprices.specs.sheets import load
 from hwprices.stage import validate
 
 EXAMPLES = settings(max_examples=300 if NIGHTLY else 5)
@@ -228,3 +229,16 @@ def advance_with(history, before, after, moment, rows):
         past = {worlds.PROVIDER: history.lazy()}
         snapshots = ({worlds.PROVIDER: one} for one in (before, after))
         return history_record.advance(past, *snapshots, moment, {}, (sheet, sheet))
+
+
+def test_a_change_of_the_accelerator_sheet_is_ours():
+    before = load("accelerators")
+    watts = pl.when(accelerator_id="nvidia-l4").then(80.0).otherwise("tdp_w").alias("tdp_w")
+    after = before.filter(pl.col("accelerator_id") != "nvidia-t4").with_columns(watts)
+    told = changes.of_accelerators(before, after)
+    columns = ("accelerator_id", "change", "field", "old_value", "new_value", "evidence")
+    assert told.select(columns).rows() == [
+        ("nvidia-l4", "restated", "tdp_w", "72.0", "80.0", "own_sheet"),
+        ("nvidia-t4", "removed", None, None, None, "own_sheet"),
+    ]
+    assert changes.of_accelerators(before, before).equals(told.clear())
