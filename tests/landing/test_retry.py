@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.cases import cases, number
 
 from hwprices.landing import limits
 from hwprices.settings import load
@@ -76,23 +77,7 @@ def test_without_a_named_pause_it_grows():
 NOW = datetime(2015, 10, 21, 7, 27, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("120", 120),  # the two examples of RFC 9110, 10.2.3 and 5.6.7
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 60),
-        ("Wed, 21 Oct 2015 07:00:00 GMT", 0),
-        ("Wed, 21 Oct 2015 07:28:00 -0000", 60),
-        (" 7 ", 7),
-        ("9" * 400, 999_999_999),
-        ("", None),
-        ("soon", None),
-        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
-        ("-1", None),
-        ("1.5", None),
-        ("²", None),
-    ],
-)
+@cases("landing/retry_after", seconds=number)
 def test_retry_after(header, seconds):
     assert limits.parse_retry_after(header, NOW) == seconds
 

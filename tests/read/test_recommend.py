@@ -619,20 +619,7 @@ def test_a_context_changes_no_length_that_is_asked(context, asked, expected) -> 
     assert (job.input_tokens, job.output_tokens) == expected
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ("FP8", "fp8"),
-        ("BFloat16", "bf16"),
-        ("4bit", "int4"),
-        ("Q4_K_M", "int4"),
-        ("nf4", "int4"),
-        ("q8", "int8"),
-        ("8-bit", "int8"),
-        ("NVFP4", "fp4"),
-        ("mxfp4", "fp4"),  # a format of llama.cpp by that name too
-    ],
-)
+@cases("read/precisions")
 def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> None:
     assert make_job(Question("7B", precision=asked)).precision == expected
     assert make_job(Question("7B", "lora", precision=asked)).precision == expected

@@ -35,40 +35,10 @@ def test_z7_a_constrained_size_has_fewer_vcpus(tmp_path) -> None:
 
 NVME = {"NvmeDiskSizeInMiB": "1831054", "NvmeSizePerDiskInMiB": "1831054"}
 NO_DISK = {"local_disk_gib": 0.0, "local_disk_kind": None}
-SIZES = [
-    (
-        *("Standard_L8s_v3", {"MaxResourceVolumeMB": "81920", **NVME}),
-        {
-            "local_disk_gib": 80 + 1831054 / 1024,
-            "local_disk_count": 2,
-            "local_disk_kind": "nvme_ssd",
-        },
-    ),
-    (
-        *("Standard_D2pls_v5", {"CpuArchitectureType": "Arm64", "MaxResourceVolumeMB": "0"}),
-        {"arch": "arm64", "cpu_vendor": "Ampere", **NO_DISK},
-    ),
-    ("Standard_HB120rs_v3", {"RdmaEnabled": "True"}, {"rdma": "infiniband"}),
-    (
-        *("Standard_DC2as_v5", {"ConfidentialComputingType": "SNP", "RdmaEnabled": "False"}),
-        {"confidential_computing": ["sev_snp"], "rdma": "none"},
-    ),
-    ("Basic_A0", {"MemoryGB": "0.75"}, {"local_disk_kind": "hdd", "memory_gib": 0.75}),
-    (
-        *("Standard_B1ls", {"MemoryGB": "0.5"}),
-        {
-            "burstable": True,
-            "memory_gib": 0.5,
-            "accelerator_kind": "none",
-            "accelerator_count": 0.0,
-        },
-    ),
-]
 
 
-@pytest.mark.parametrize(("name", "capabilities", "columns"), SIZES)
-def test_disks_rdma_confidential_and_arch(tmp_path, name, capabilities, columns) -> None:
-    family = {"Basic_A0": "basicAFamily", "Standard_B1ls": "standardBSFamily"}.get(name, "family")
+@cases("azure/capabilities", capabilities=yaml.safe_load, columns=yaml.safe_load)
+def test_disks_rdma_confidential_and_arch(tmp_path, name, family, capabilities, columns) -> None:
     row = one_size(tmp_path, name, family, **capabilities)
     assert {column: row[column] for column in columns} == columns
 

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.cases import cases, optional
+from tests.helpers.cases import cases, number, optional
+from tests.helpers.cases import rows as case_rows
 from tests.helpers.releases import machine, rows
 
 from hwprices.providers.azure.instance_types import named_sizes, parse_size, read_accelerator_sheet
@@ -19,28 +20,10 @@ PARENTS = [
     machine("azure", "Standard_M176s_3_v3", vcpus=176, memory_gib=2794.0),
 ]
 
+FIGURES = dict.fromkeys(("vcpus", "vcpus_billed", "memory_gib"), number)
 SIZES = {
-    "Standard_E16-4as_v6": ("Easv6", 4, 16, 128.0, None),  # the maker is that of its parent
-    "Standard_M176s-44_3_v3": ("Msv3", 44, 176, 2794.0, None),
-    "Standard_E8-2as_v6": ("Easv6", 2, 8, None, "AMD"),
-    "Standard_D248s_v7": ("Dsv7", 248, 248, 992.0, "Intel"),
-    "Standard_D248ls_v7": ("Dlsv7", 248, 248, 496.0, "Intel"),
-    "Standard_F72als_v6": ("Falsv6", 72, 72, 144.0, "AMD"),
-    "Standard_E64bs_v6": ("Ebsv6", 64, 64, 512.0, "Intel"),
-    "Standard_E96s_v6": ("Esv6", 96, 96, None, "Intel"),  # E96s_v5 has 7 GiB for each vCPU
-    "Standard_E96bs_v6": ("Ebsv6", 96, 96, 768.0, "Intel"),  # stated
-    "Standard_D64ps_v5": ("Dpsv5", 64, 64, None, "Ampere"),  # has 208 GiB
-    "Standard_M896ixds_24_v3": ("Mixdsv3", 896, 896, None, "Intel"),
-    "Standard_A3": ("A", 4, 4, 7.0, None),
-    "Standard_D15i_v2": ("Div2", None, None, None, "Intel"),
-    "Standard_HB60-15rs": ("HBrs", 15, 60, 240.0, "AMD"),
-    "Standard_E16ds_v4_ADHType1": ("Eds_v4_ADHType1", 16, 16, None, "Intel"),
-    "Standard_SQLG7_NVME": ("SQLG_NVME", None, None, None, None),
-    "Standard_PB24s": ("PBs", 24, 24, None, None),
-    "Standard_NM16ads_MA35D": ("NMads_MA35D", 16, 16, None, "AMD"),
-    "Standard_NV28adms_V710_v5": ("NVadms_V710_v5", 28, 28, None, "AMD"),
-    "Standard_ND96is_flex_H100_v5": ("NDis_flex_H100_v5", 96, 96, None, None),
-    "Standard_NC320lds_xl_RTXPRO6000BSE_v6": ("NClds_xl_RTXPRO6000BSE_v6", 320, 320, 640.0, None),
+    row.pop("name"): tuple(row.values())
+    for row in case_rows("azure/named_sizes", **FIGURES, cpu_vendor=optional)
 }
 """Name → series, vCPUs, vCPUs that are billed, memory, maker of the CPU."""
 

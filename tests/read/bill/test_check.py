@@ -1,5 +1,6 @@
 """Planted errors are found in bills of three clouds, and nothing else is."""
 
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 from tests.helpers import bills
 from tests.helpers.bills import CLOUDS
+from tests.helpers.cases import cases, optional
 from tests.helpers.cases import rows as case_rows
 
 import hwprices
@@ -257,56 +259,11 @@ def test_every_line_is_written_with_a_citation_and_without_formulas(suffix, tmp_
     assert (answer.status, row["price_id"] in row["citation"]) == ("SAME", True)
 
 
-@pytest.mark.parametrize(
-    ("description", "system"),
-    [
-        ("$0.302 per On Demand RHEL with HA m5.xlarge Instance Hour", "rhel_ha"),
-        ("Red Hat Enterprise Linux with High Availability", "rhel_ha"),
-        ("Red Hat Enterprise Linux for SAP with HA", "rhel_sap"),
-        ("RHEL for SAP, D4s v5", "rhel_sap"),
-        ("$0.25 per On Demand RHEL m5.xlarge Instance Hour", "rhel"),
-        ("SUSE Linux Enterprise Server for SAP", "sles_sap"),
-        ("SLES Basic", "sles"),
-    ],
-)
-def test_extended_systems_are_told_apart(description: str, system: str) -> None:
-    """RHEL with HA was compared with the price of plain RHEL."""
-    line = {**dict.fromkeys(KIND, None), "provider": "aws", "description": description}
-    kinds = pl.DataFrame(line, schema=dict.fromkeys(KIND, pl.String))
-    assert described(kinds)["os"].item() == system
-
-
-@pytest.mark.parametrize(
-    ("provider", "description", "expected"),
-    [
-        ("azure", "Virtual Machines Dsv5 Series - D4s v5 - EU West", ("linux", "included")),
-        ("azure", "Virtual Machines Dsv5 Series Windows", ("windows", "included")),
-        ("azure", "Dsv5 Series - D4s v5 Low Priority", (None, "included")),
-        ("azure", "Virtual Machines Dsv5 Series Cloud Services", (None, "included")),
-        ("azure", "D4s v5", (None, "included")),
-        ("aws", "$0.096 per On Demand Windows BYOL m6i.large", ("windows", "byol")),
-    ],
-)
-def test_system_and_license_of_a_description(provider, description, expected) -> None:
-    line = {**dict.fromkeys(KIND, None), "provider": provider, "description": description}
-    kinds = described(pl.DataFrame(line, schema=dict.fromkeys(KIND, pl.String)))
-    assert kinds.select("os", "license_model").row(0) == expected
-
-
-@pytest.mark.parametrize(
-    ("usage_type", "description", "tenancy"),
-    [
-        ("EUC1-HostBoxUsage:m5.large", "$0.00 per Linux m5.large Dedicated Host Instance", "host"),
-        ("HostBoxUsage:m5.large", None, "host"),
-        (None, "$0.00 per Dedicated Host Linux m5.large Instance Hour", "host"),
-        ("DedicatedUsage:m5.large", "$0.1 per Dedicated Linux m5.large Instance", "dedicated"),
-        ("BoxUsage:m5.large", "$0.096 per On Demand Linux m5.large Instance Hour", "shared"),
-    ],
-)
-def test_a_dedicated_host_is_not_a_dedicated_instance(usage_type, description, tenancy) -> None:
-    line = {**dict.fromkeys(KIND, None), "provider": "aws", "description": description}
-    kinds = pl.DataFrame(line | {"usage_type": usage_type}, schema=dict.fromkeys(KIND, pl.String))
-    assert described(kinds)["tenancy"].item() == tenancy
+@cases("read/bill_descriptions", usage_type=optional, description=optional, expected=json.loads)
+def test_what_a_line_describes_is_told_apart(provider, usage_type, description, expected) -> None:
+    line = {"provider": provider, "usage_type": usage_type, "description": description}
+    kinds = pl.DataFrame({**dict.fromkeys(KIND), **line}, schema=dict.fromkeys(KIND, pl.String))
+    assert described(kinds).select(list(expected)).row(0, named=True) == expected
 
 
 def test_lines_after_the_release_are_noted(tmp_path: Path) -> None:

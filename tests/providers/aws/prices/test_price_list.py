@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
 from tests.helpers.cases import cases, optional
+from tests.helpers.cases import rows as case_rows
 from tools.sample.aws import PLATFORMS
 
 from hwprices.providers import UnreadablePageError
@@ -46,20 +47,7 @@ def test_on_demand_line_becomes_a_price_with_its_ids(landed):
     assert {name: row[name] for name in expected} == expected
 
 
-RECORDED_M5_LARGE = [
-    ("1yr", "standard", "No Upfront", "0.0600000000", None),
-    ("1yr", "standard", "Partial Upfront", "0.0290000000", "252"),
-    ("1yr", "standard", "All Upfront", "0.0000000000", "494"),
-    ("1yr", "convertible", "No Upfront", "0.0710000000", None),
-    ("1yr", "convertible", "Partial Upfront", "0.0340000000", "294"),
-    ("1yr", "convertible", "All Upfront", "0.0000000000", "577"),
-    ("3yr", "standard", "No Upfront", "0.0410000000", None),
-    ("3yr", "standard", "Partial Upfront", "0.0190000000", "505"),
-    ("3yr", "standard", "All Upfront", "0.0000000000", "949"),
-    ("3yr", "convertible", "No Upfront", "0.0490000000", None),
-    ("3yr", "convertible", "Partial Upfront", "0.0230000000", "592"),
-    ("3yr", "convertible", "All Upfront", "0.0000000000", "1161"),
-]
+RECORDED_M5_LARGE = [(*row.values(),) for row in case_rows("aws/reserved_m5_large", fee=optional)]
 """AWS Price List, m5.large, Linux, us-east-1, February 2021."""
 
 
