@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.helpers.cases import cases, number
 from tests.helpers.stub_server import Reply
 
 from hwprices.collect import Collector
@@ -21,26 +22,7 @@ class Price(msgspec.Struct, omit_defaults=True):
     inner: "Price | None" = None
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b'{"name":"a","name":"b"}',
-        b'{"name":"a", "inner":{"amount":1,"amount":2}}',
-        b'{"name":"a","unread":1,"unread":2}',
-        b'{"name" :"a","name":"b"}',
-        b'{"name"\n:"a","name":"b"}',
-        # As many quotes before colons as decoded members: an escaped quote may stand for a name.
-        rb'{"name":"\":","inner":{"name":"b"},"inner":{"amount":1}}',
-        rb'{"name":"\u0022:","inner":{"name":"b"},"inner":{"amount":1}}',
-        # The same once decoded: a colon, a blank and a colon that begin a text.
-        rb'{"name":"\u003ax","inner":{"name":"b"},"inner":{"amount":1}}',
-        rb'{"name":"\u0020:x","inner":{"name":"b"},"inner":{"amount":1}}',
-        rb'{"name":"\u003A","amount":1,"amount":2}',
-        b'{"name" : ":x","amount" : 1,"amount" : 2}',
-        b'{"name" : "a","inner" : {"amount" : " : "},"inner" : {"amount" : 1}}',
-        b'{"amount":{"x":1,"x":2}}',
-    ],
-)
+@cases("landing/repeated_names", content=str.encode)
 def test_a_name_twice_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="comes twice in one object"):
         bodies.refuse_repeated_names(content, msgspec.json.decode(content, type=Price))
@@ -63,17 +45,7 @@ def test_a_page_without_a_repeated_name_passes(content: bytes) -> None:
     assert price.name
 
 
-@pytest.mark.parametrize(
-    ("content", "names"),
-    [
-        (b'{"a":1,"b" : {"c" : "d : e"}}', 3),
-        (b'{"a"\n:1}', 1),
-        (b'{"a"  : 1}', None),
-        (rb'{"a":"\" : "}', None),
-        (b"{}", 0),
-        (b"", 0),
-    ],
-)
+@cases("landing/counted_names", content=str.encode, names=number)
 def test_names_are_counted_with_and_without_a_blank_before_the_colon(content, names):
     assert bodies.count_names(content) == names
 

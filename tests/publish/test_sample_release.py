@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers.cases import cases
 from tests.helpers.nightly import only_at_night
 from tools import answers, devices
 from tools.data_dictionary import VOCABULARIES
@@ -68,17 +69,9 @@ def test_every_provider_is_published(sample: Dataset) -> None:
     assert sample.verify() == []
 
 
-@pytest.mark.parametrize(
-    ("where", "usd"),
-    [
-        (("gcp", "us-central1", "a3-highgpu-8g"), 88.4900),
-        (("aws", "us-east-1", "p5.48xlarge"), 55.04),
-        (("aws", "us-east-1", "g6.xlarge"), 0.8048),
-        (("azure", "westeurope", "Standard_E32as_v5"), 2.192),
-    ],
-)
-def test_golden_prices(offers: pl.DataFrame, where: tuple[str, str, str], usd: float) -> None:
-    row = offers.filter(**dict(zip(("provider", "region", "instance_type"), where, strict=True)))
+@cases("publish/golden_prices", usd=float)
+def test_golden_prices(offers: pl.DataFrame, usd: float, provider, region, instance_type) -> None:
+    row = offers.filter(provider=provider, region=region, instance_type=instance_type)
     assert float(row["on_demand_usd_per_hour"].item()) == pytest.approx(usd, abs=1e-5)
 
 

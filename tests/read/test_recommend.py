@@ -603,20 +603,10 @@ def test_a_wrong_value_is_an_error_in_one_line(release, question, message) -> No
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("context", "asked", "expected"),
-    [
-        (8000, (None, 6000), (2000, 6000)),
-        (2, (None, 1), (1, 1)),
-        (8000, (None, None), (7744, 256)),
-        (100, (None, None), (50, 50)),
-        (1, (None, None), (1, 1)),
-        (None, (100, None), (100, 256)),
-    ],
-)
+@cases("read/contexts", context=yaml.safe_load, asked=yaml.safe_load, expected=yaml.safe_load)
 def test_a_context_changes_no_length_that_is_asked(context, asked, expected) -> None:
     job = make_job(Question("70B", context=context, input_tokens=asked[0], output_tokens=asked[1]))
-    assert (job.input_tokens, job.output_tokens) == expected
+    assert [job.input_tokens, job.output_tokens] == expected
 
 
 @cases("read/precisions")

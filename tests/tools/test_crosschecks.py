@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.helpers.cases import rows as case_rows
 from tools.crosschecks import __main__ as tool
 from tools.crosschecks import others
 
@@ -21,32 +22,8 @@ def test_the_lists_of_the_research_folder_give_the_same_lines(shared: Path) -> N
 def test_every_source_has_its_figures() -> None:
     """Source: figures compared and equal. Rows of the other clouds are counted, not figures."""
     summary = {r["source"]: (int(r["compared"]), int(r["equal"])) for r in tool.read("summary")}
-    assert summary == {
-        "AWS, Karpenter": (1367, 1367),
-        "AWS, Cloudspecs": (1361, 1361),
-        "Google Cloud, Cloudspecs": (516, 451),
-        "Google Cloud, composed": (7212, 7212),
-        "Azure, price list": (2966, 2878),
-        "AWS specs, Cloudspecs": (5444, 5428),
-        "Google Cloud specs, Cloudspecs": (2232, 2229),
-        "CoreWeave": (24, 24),
-        "Crusoe": (4, 4),
-        "DigitalOcean": (7, 7),
-        "Hot Aisle": (1, 1),
-        "Hyperstack": (7, 7),
-        "Lambda": (7, 7),
-        "Latitude.sh": (2, 2),
-        "Akamai (Linode)": (67, 67),
-        "Nebius": (8, 2),
-        "Oracle Cloud": (198, 197),
-        "OVHcloud": (69, 68),
-        "RunPod": (43, 43),
-        "Scaleway": (14, 14),
-        "Together AI": (2, 2),
-        "Verda": (8, 8),
-        "Voltage Park": (1, 1),
-        "Vultr": (5, 3),
-    }
+    figures = case_rows("tools/crosscheck_figures", compared=int, equal=int)
+    assert summary == {row["source"]: (row["compared"], row["equal"]) for row in figures}
 
 
 def test_azures_meters_decide_who_is_right() -> None:

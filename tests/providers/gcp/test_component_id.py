@@ -3,27 +3,14 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.cases import cases
 
 from hwprices.providers.gcp.machine_type import SPELLINGS, ComponentId
 
-PUBLISHED = {
-    "core": ComponentId("core"),
-    "ram_custom": ComponentId("ram", variant="custom"),
-    "core_extended": ComponentId("core", variant="extended"),
-    "premium_ram": ComponentId("premium", "ram"),
-    "gpu:nvidia-a100-80gb": ComponentId("gpu", "nvidia-a100-80gb"),
-    "slice:nvidia-rtx-pro-6000-eighth": ComponentId("slice", "nvidia-rtx-pro-6000", "eighth"),
-    "tpu:v5e": ComponentId("tpu", "v5e"),
-    "tpu:v3-pod": ComponentId("tpu", "v3", "pod"),
-    "local_ssd": ComponentId("local_ssd"),
-    "instance": ComponentId("instance"),
-    "license:rhel_sap": ComponentId("license", "rhel_sap"),
-    "license:windows:f1-micro": ComponentId("license", "windows", "f1-micro"),
-}
 
-
-@pytest.mark.parametrize(("text", "component"), PUBLISHED.items())
-def test_text_and_component_belong_together(text: str, component: ComponentId) -> None:
+@cases("gcp/component_ids")
+def test_text_and_component_belong_together(text: str, kind: str, name: str, variant: str) -> None:
+    component = ComponentId(kind, name, variant)
     assert str(component) == text
     assert ComponentId.parse(text) == component
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.cases import cases, optional
+from tests.helpers.cases import rows as case_rows
 from tests.helpers.nightly import NIGHTLY
 
 from hwprices.providers.gcp import grammar
@@ -219,36 +220,7 @@ def test_any_text_is_read_or_refused_without_an_error(text: str, group: str, usa
 # ---------------------------------------------------------------------------------
 
 
-FILLINGS = [
-    *(
-        "",
-        " Core running in Iowa",
-        " running in Iowa",
-        " in Iowa",
-        " GPU running in Iowa",
-        " Instance Core running in Iowa",
-        "Core running in Iowa",
-    ),
-    *(
-        " Cpu in Iowa for",
-        " in Iowa for",
-        " GPU in Iowa for",
-        "Cpu in Iowa for",
-        " Iowa",
-        " (CPU cost)",
-        " on VM",
-        " Preemptible VMs running in Iowa",
-    ),
-    *(
-        " Ram running in Iowa",
-        " Ram in Iowa for",
-        " to Spot Preemptible VMs running in Iowa",
-        " VMs in Iowa",
-        " Arm Cpu in Iowa for",
-        " AMD Cpu in Iowa for",
-        " transfer in Iowa",
-    ),
-]
+FILLINGS = [row["text"] for row in case_rows("gcp/fillings")]
 """What stands for a LIKE pattern's ``%``: one of them makes it a description of Google's."""
 
 NOT_MACHINE_FAMILIES = {"Storage", "Network", "ApplicationServices"}
