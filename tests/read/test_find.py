@@ -821,17 +821,7 @@ def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
     assert of("europe-west1") == of("us-east1") == set()
 
 
-@pytest.mark.parametrize(
-    "limit",
-    [
-        "2.5 usd per gpu",
-        "$2.5/GPU/h",
-        "2.5 a card",
-        "$2.5 per gpu-hour",
-        "1825 a month per gpu",
-        "2.5 per gpus",
-    ],
-)
+@cases("read/limits_of_an_accelerator")
 def test_a_price_limit_may_be_that_of_one_accelerator(limit: str) -> None:
     each = "usd_per_accelerator_hour"
     offers = hwprices.open("sample").find("h100", usd_per={"EUR": "1.1"})

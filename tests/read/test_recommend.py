@@ -1,6 +1,7 @@
 """Recommendations: sensible machines for known jobs, and why the others are left out."""
 
 import io
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -65,16 +66,7 @@ def test_which_machines_do_a_job_and_why_others_do_not(release, question, fit, m
         assert (row is None) == (expected is None), machine
 
 
-@pytest.mark.parametrize(
-    ("serving", "users"),
-    [
-        ({}, 1),
-        ({"input_tokens": 1000, "output_tokens": 100}, 1),
-        ({"concurrency": 20}, 20),
-        ({"concurrency": 4}, 4),
-        ({"requests_per_second": 2}, None),
-    ],
-)
+@cases("read/users", serving=json.loads, users=json.loads)
 def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(release, serving, users):
     """As with the command; with requests it said that they are the same as concurrency."""
     fit, _ = ranked(release, "7B", objective="speed", **serving)
