@@ -74,7 +74,8 @@ REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
 
 
-MEDIA_OPTIONS = ("budget", "where", "objective", "option")
+MEDIA_OPTIONS = ("accelerator", "provider", "region", "country", "budget", "where", "objective",
+                 "option")  # fmt: skip
 """Options of a question that models of images, speech and video take."""
 
 
