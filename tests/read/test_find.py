@@ -26,6 +26,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
 from hwprices.read.find import names, offers, request, search, words
+from hwprices.read.find.covers import why_nothing
 from hwprices.read.find.names import NamedMachine, NamedPlace, ReleaseWords, regions_by_name
 from hwprices.read.find.search import Search
 
@@ -804,6 +805,27 @@ def test_rdma_is_that_of_the_machine() -> None:
     every = sample.find("h100").filter(pl.col("rdma") != "none")
     assert sample.find("h100 rdma").equals(every)
     assert every["rdma"].n_unique() > 1
+
+
+@pytest.mark.parametrize(
+    ("city", "regions"),
+    [
+        ("frankfurt", {("aws", "eu-central-1"), ("azure", "germanywestcentral")}),
+        ("tokyo", {("aws", "ap-northeast-1"), ("azure", "japaneast")}),
+        ("virginia", {("aws", "us-east-1"), ("azure", "eastus"), ("azure", "eastus2")}),
+    ],
+)
+def test_a_city_names_azures_regions_too(sample_words, city, regions) -> None:
+    """Azure's names of regions have no cities: Germany West Central."""
+    assert regions <= request.request(sample_words, city).regions
+
+
+def test_regions_without_prices_are_named_beside_those_that_lack_a_machine() -> None:
+    data = hwprices.open("sample")
+    (reason, *_) = why_nothing(data, request.request(ReleaseWords.of(data), "h100 frankfurt"))
+    assert "Not sold in vultr fra: the vendor's lists do not have vbm-112c-2048gb-8-h" in reason
+    assert "no prices of aws eu-central-1, azure germanywestcentral" in reason
+    assert "Standard_" not in reason
 
 
 def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:

@@ -243,6 +243,7 @@ def test_attention_makes_long_sequences_dearer(release: Release) -> None:
         {"country": "United States"},
         {"region": "us-east-1,us-central1,eastus"},
         {"provider": "AWS,gcp,azure"},
+        {"provider": ["aws", "gcp", "azure"]},
     ],
 )
 def test_places_are_understood_as_in_find(release: Release, limits: dict[str, str]) -> None:
@@ -747,10 +748,19 @@ def test_a_mixture_of_experts_is_described_by_its_two_sizes(release: Release) ->
     assert sizes["p5.48xlarge"] == pytest.approx(named["p5.48xlarge"], rel=0.1)
 
 
-def test_machines_are_limited_to_accelerators_by_name(release: Release) -> None:
-    limits = {"words": "h100 l4"}
+@pytest.mark.parametrize(
+    "limits", [{"words": "h100 l4"}, {"accelerator": "h100,l4"}, {"accelerator": ["H100", "l4"]}]
+)
+def test_machines_are_limited_to_accelerators_by_name(release: Release, limits: Any) -> None:
     answer = recommend("llama-3.1-8b", **limits, dataset=release)
     assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
+
+
+@pytest.mark.parametrize("limits", [{"words": "tpu"}, {"accelerator": "tpu"}])
+def test_machines_are_limited_to_a_kind_of_accelerator(sample_root: str, limits: Any) -> None:
+    answer = hwprices.open(sample_root).recommend("llama-3.1-8b", **limits, where="cloud")
+    assert answer["accelerator_id"].str.starts_with("google-tpu-").all()
+    assert answer["machine"].str.starts_with("ct").any()
 
 
 def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> None:

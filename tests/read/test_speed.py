@@ -199,9 +199,10 @@ def test_regions_for_governments_are_recommended_when_asked_for(release: Release
     assert "us-east-1" not in set(frame.drop_nulls("rank")["region"])
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert (p5["rank"], p5["excluded_reason"]) == (None, "government")
-    limits = {"region": "us-east-1", "where": "cloud"}
-    named = recommend("llama-3.1-8b", dataset=gov, **limits).drop_nulls("rank")
-    assert "p5.48xlarge" in set(named["machine"])
+    named = recommend("llama-3.1-8b", dataset=gov, region="us-east-1", where="cloud")
+    assert "p5.48xlarge" in set(named.drop_nulls("rank")["machine"])
+    near = recommend("llama-3.1-8b", dataset=gov, region="us-east", where="cloud")
+    assert "us-east-1" not in set(near.drop_nulls("rank")["region"])  # a direction names no region
 
 
 def test_offers_in_another_currency_are_counted_or_converted(sample: hwprices.Dataset) -> None:

@@ -73,6 +73,7 @@ def _with_question(command: Callable[..., None]) -> Callable[..., None]:
             rich_help_panel=about["panel"],
             parser=partial(read_number, kind) if kind in (int, float) else None,
             metavar=f"<{kind.__name__}>" if kind in (int, float) else None,
+            autocompletion=filters.COMPLETERS.get(one.name) if about["repeated"] else None,
         )
         added.append(
             own.parameters["asked"].replace(

@@ -233,10 +233,12 @@ def why_not_sold(
     priced = {(p, r) for p, r in regions if r in covered[p].priced}
     providers = {provider for provider, _ in regions}
     machines = machines.filter(pl.col("provider").is_in(sorted(providers)))
+    absent = regions - priced
+    known = f"Not in this release: it has no prices of {_pairs(absent)}. " if absent else ""
+    known += extent(covered, providers)
     if not priced:
-        return f"Not in this release: it has no prices of {_pairs(regions)}. " + extent(
-            covered, providers
-        )
+        return known
+    machines = machines.filter(pl.col("provider").is_in(sorted({name for name, _ in priced})))
     on = ["provider", "instance_type"]
     here = searching.pairs("region", frozenset(priced))
     rows = names_of(dataset).filter("priced", here).select(on).unique()
@@ -257,7 +259,7 @@ def why_not_sold(
         if listed
         else f"The release has no price there: {names}, {_pairs(priced)}."
     )
-    return f"{lack} {extent(covered, providers)}"
+    return f"{lack} {known}"
 
 
 def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:

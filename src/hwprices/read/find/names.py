@@ -270,6 +270,14 @@ def direction(region: str) -> tuple[tuple[str, ...], str]:
     return tuple(sorted(full)), number[0] if number else ""
 
 
+CITIES = {
+    (row["provider"], row["region"]): row["city"].lower()
+    for row in csv_rows(Path(__file__).with_name("cities.csv"))
+}
+"""Cities or states of regions whose display name has none, by provider and region. Azure's are
+physicalLocation of its API: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations"""
+
+
 def continent_code(word: str) -> str | None:
     """Return the code of a continent by its name, "Europe" or "north america", or None."""
     text = word.lower().replace(" ", "_").replace("-", "_")
@@ -287,10 +295,15 @@ def country_code(word: str, known: Iterable[str]) -> str | None:
 
 
 def regions_by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
-    """Find regions by a word of their display name: "frankfurt", "virginia"."""
+    """Find regions by a word of their display name, or by their city: "frankfurt", "virginia"."""
     text = re.escape(word.lower())
     whole_word = re.compile(rf"(?<![a-z]){text}(?![a-z])")
-    return [place for place in all_places if whole_word.search(place.display_name.lower())]
+    return [
+        place
+        for place in all_places
+        if whole_word.search(place.display_name.lower())
+        or whole_word.search(CITIES.get((place.provider, place.region), ""))
+    ]
 
 
 PART_OF = r" \(one .*\)"

@@ -32,6 +32,8 @@ FLEX = r"-flex\."
 """AWS machines that keep their full speed for a part of the time, as burstable ones do:
 https://www.vantage.sh/blog/m7i-flex-vs-t-series-cost"""
 
+PLACES = ("accelerator", "provider", "region", "country")  # fields of a question, options of find
+
 NOT_FOR_MODELS = ("fpga", "media")  # kinds of accelerators that do not run language models
 
 DEVICES = table("devices").drop("source")
@@ -55,9 +57,16 @@ def candidates(dataset: Tables, question: Question, ownership: Ownership) -> pl.
     frame = _rented(dataset, question, asked)
     if question.where != "cloud" and question.machines != "cpus":
         frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
-    if asked.accelerators or asked.unknown_accelerators:
-        is_named = pairs("machine", asked.unknown_accelerators)
-        frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)) | is_named)
+    sheet = with_device(dataset.scan("accelerators").collect()).join(
+        DEVICES, "accelerator_id", "left"
+    )
+    frame = frame.join(sheet.lazy().select(SHEET), "accelerator_id", "left", maintain_order="left")
+    named = {"accelerator_id": asked.accelerators, "kind": asked.accelerator_kinds}
+    if asked.unknown_accelerators or any(named.values()):
+        is_named = [col(name).is_in(sorted(of)) for name, of in named.items()]
+        frame = frame.filter(
+            pl.any_horizontal(*is_named, pairs("machine", asked.unknown_accelerators))
+        )
     if asked.accelerator_count and asked.accelerator_count.most:  # 8xh100
         frame = frame.filter(asked.accelerator_count.holds(col.accelerator_count))
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
@@ -80,12 +89,8 @@ def candidates(dataset: Tables, question: Question, ownership: Ownership) -> pl.
     }
     is_slice = (col.kind == "tpu") & ~col.machine.str.contains(SINGLE_HOST_TPU)
     is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
-    sheet = with_device(dataset.scan("accelerators").collect()).join(
-        DEVICES, "accelerator_id", "left"
-    )
     return (
-        frame.join(sheet.lazy().select(SHEET), "accelerator_id", "left", maintain_order="left")
-        .with_columns(
+        frame.with_columns(
             clusters=(col.rdma != "none") | is_slice,
             inference_only=is_inference | col.machine.str.contains(SERVING_TPU),
             devices=devices,
@@ -103,13 +108,14 @@ def search(dataset: Tables, question: Question) -> Search:
     Raises:
         HwpricesError: the release has no such thing, or the words ask for something else.
     """
-    places = {name: getattr(question, name) for name in ("provider", "region", "country")}
+    places = {name: getattr(question, name) for name in PLACES}
     if not (question.words or any(places.values())):
         return USUAL
     # the tables alone do not have the providers' display names
     words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
     asked = request.request(words, question.words, **places)
-    named = ("accelerators", "unknown_accelerators", "accelerator_count", "providers", "regions")
+    named = ("accelerators", "unknown_accelerators", "accelerator_kinds", "accelerator_count",
+             "providers", "regions")  # fmt: skip
     if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
         raise HwpricesError(
             f"{question.words!r} asks for more than accelerators, clouds and places",

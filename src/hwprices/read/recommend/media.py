@@ -74,7 +74,7 @@ REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
 
 
-MEDIA_OPTIONS = ("budget", "where", "objective", "option")
+MEDIA_OPTIONS = ("accelerator", "budget", "where", "objective", "option")
 """Options of a question that models of images, speech and video take."""
 
 

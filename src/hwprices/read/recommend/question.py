@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
+from hwprices.read.find.options import Names
 from hwprices.read.overlays.rules import Overlays
 from hwprices.read.recommend import table
 from hwprices.read.recommend.model_shape import stored_as
@@ -63,9 +64,10 @@ class Question:
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
     governments and community hosts are ranked only where words or region name them."""
-    provider: str | None = None  # clouds by id or name; several with commas, as in the next two
-    region: str | None = None  # regions, or directions such as us-east
-    country: str | None = None  # countries by code or English name
+    accelerator: Names = None  # as in ``find``, like the next three: several with commas or listed
+    provider: Names = None
+    region: Names = None
+    country: Names = None
     objective: str = "cost"
     option: str = "on_demand"
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)

@@ -209,15 +209,16 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _reason(question: Question) -> pl.Expr:
     """Return the code of why a machine is left out; null if it is ranked."""
-    named = re.split(r"[^a-z]+", f"{question.words} {question.region or ''}".lower())
+    text = f"{question.words} {question.region or ''}".lower()
+    named = re.split(r"[^a-z0-9-]+", text)
     hosts_named = any(region in named for _, region in PRIVATE_HOSTS)
-    gov_named = question.region is not None or "gov" in named
+    is_named = col.region.is_in(named) | lit("gov" in text)
     conditions = {
         reason: col(figure) > lit(getattr(question, limit), pl.Float64)
         for reason, limit, figure in BUDGETS
     }
     conditions[PRIVATE_HOST] = col.private_host & lit(not hosts_named)
-    conditions["government"] = col.government & lit(not gov_named)
+    conditions["government"] = col.government & ~is_named
     no_price = pl.when(col.usd_per_hour.is_null()).then("no_price")
     return pl.coalesce("obstacle", "reason", no_price, formulas.first_of(conditions))
 
