@@ -73,8 +73,13 @@ def sort_in_place(frame: pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.Series
     columns = range(frame.width)
     for column in columns:  # sorting and gathering from many chunks takes longer
         frame.replace_column(column, frame.to_series(column).rechunk())
-    sorted_rows = pl.arg_sort_by(by, nulls_last=False, maintain_order=True)
-    order = frame.select(sorted_rows.cast(pl.UInt32).alias("index")).to_series()
+    keys = frame.select(by)
+    # A region's prices have one provider, region and currency: without them the order of 94,000
+    # prices takes 0.05 s instead of 0.11 s (12 of 505 s of a full refresh).
+    varies = keys.select(pl.all().ne_missing(pl.all().first()).any())
+    varying = [name for name in keys.columns if varies[name].any()] or keys.columns[:1]
+    sorted_rows = pl.arg_sort_by(varying, nulls_last=False, maintain_order=True)
+    order = keys.select(sorted_rows.cast(pl.UInt32).alias("index")).to_series()
     for column in columns if not order.is_sorted() else ():
         frame.replace_column(column, frame.to_series(column).gather(order))
     return order
