@@ -73,16 +73,40 @@ def sort_in_place(frame: pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.Series
     columns = range(frame.width)
     for column in columns:  # sorting and gathering from many chunks takes longer
         frame.replace_column(column, frame.to_series(column).rechunk())
-    keys = frame.select(by)
-    # A region's prices have one provider, region and currency: without them the order of 94,000
-    # prices takes 0.05 s instead of 0.11 s (12 of 505 s of a full refresh).
-    varies = keys.select(pl.all().ne_missing(pl.all().first()).any())
-    varying = [name for name in keys.columns if varies[name].any()] or keys.columns[:1]
-    sorted_rows = pl.arg_sort_by(varying, nulls_last=False, maintain_order=True)
+    keys = _sort_keys(frame.select(by))
+    sorted_rows = pl.arg_sort_by(keys.columns, nulls_last=False, maintain_order=True)
     order = keys.select(sorted_rows.cast(pl.UInt32).alias("index")).to_series()
     for column in columns if not order.is_sorted() else ():
         frame.replace_column(column, frame.to_series(column).gather(order))
     return order
+
+
+JUDGED_ROWS = 1_000  # A frame whose first rows are sorted is taken to be sorted already
+
+
+def _sort_keys(keys: pl.DataFrame) -> pl.DataFrame:
+    """Return keys that sort in the same order, and faster.
+
+    Columns with one value, such as the provider, are left out, and texts that repeat are numbered:
+    896,000 AWS prices take 0.6 s of processor time instead of 1.9 s, 4 % of a full refresh. Rows
+    that are sorted already sort as fast by their texts.
+    """
+    varies = keys.select(pl.all().ne_missing(pl.all().first()).any())
+    keys = keys.select([key for key in keys.columns if varies[key].any()] or keys.columns[:1])
+    first = keys.head(JUDGED_ROWS)
+    if keys.height <= JUDGED_ROWS or first.equals(first.sort(keys.columns)):
+        return keys
+    return pl.DataFrame([_numbered(key) for key in keys])
+
+
+def _numbered(key: pl.Series) -> pl.Series:
+    """Replace texts by numbers in the same order, if most of them repeat."""
+    if key.dtype != pl.String:
+        return key
+    values = key.unique()
+    if len(values) > len(key) // 10:
+        return key
+    return key.cast(pl.Enum(values.drop_nulls().sort())).to_physical()
 
 
 def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
