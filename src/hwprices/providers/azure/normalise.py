@@ -230,8 +230,9 @@ class RegionPrices:
     """The prices of a region.
 
     ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
-    ``priced`` lists the pages with items, as raw_sha256. ``counts`` counts the items left out on purpose, by reason. ``holds_until`` is when the first
-    item takes effect or ends; None if none does.
+    ``priced`` lists the pages with items, as raw_sha256. ``counts`` counts the items left out on
+    purpose, by reason. ``holds_until`` is when the first item takes effect or ends; None if none
+    does.
     """
 
     rows: pl.DataFrame
