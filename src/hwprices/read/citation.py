@@ -8,7 +8,7 @@ text to detect accidental changes. That does not prevent forgery: anybody can co
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,6 +23,7 @@ from hwprices.read.explain import components_of
 from hwprices.read.export.cells import to_json
 from hwprices.read.find import offers
 from hwprices.read.find.options import Options
+from hwprices.release.release import scan_types
 from hwprices.release.versions import read_manifest, version_time, versions
 from hwprices.release.wording import plain, why_unknown
 from hwprices.schemas import PRICE_KEY
@@ -210,21 +211,28 @@ def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
         if answer.rows.is_empty():
             raise HwpricesError(f"no price of {text}", " ".join(answer.notes))
         price_id = answer.rows["price_id"][0]
-    explain.find_prices(dataset, price_id)
-    return cite_all(dataset, [price_id])[0]
+    found = explain.find_prices(dataset, price_id)
+    return cite_all(dataset, [price_id], found["instance_type"].to_list())[0]
 
 
-def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
+def cite_all(
+    dataset: "Release", price_ids: Sequence[str], types: Collection[str] = ()
+) -> list[Citation]:
     """Cite prices by their ids, in their order, with one scan of each table.
+
+    ``types``: their machine types, if known. The tables are sorted by machine type, so that only a
+    part of them is read.
 
     Raises:
         HwpricesError: the amount of a price is unknown.
     """
     wanted = pl.col("price_id").is_in(sorted(set(price_ids)))
-    prices = {
-        row["price_id"]: row for row in dataset.scan("prices").filter(wanted).collect().to_dicts()
-    }
-    current = dataset.scan("price_history").filter(wanted, pl.col("valid_to").is_null())
+    rows = scan_types(dataset, "prices", types) if types else dataset.scan("prices")
+    prices = {row["price_id"]: row for row in rows.filter(wanted).collect().to_dicts()}
+    history = scan_types(
+        dataset, "price_history", {row["instance_type"] for row in prices.values()}
+    )
+    current = history.filter(wanted, pl.col("valid_to").is_null())
     since = dict(current.select("price_id", "valid_from").collect().iter_rows())
     found = components_of(dataset, *prices.values())
     components = found.partition_by("price_id", as_dict=True)

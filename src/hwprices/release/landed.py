@@ -204,15 +204,13 @@ def _leaves(item: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 def _matching_objects(page: Any, skus: set[str]) -> Iterator[tuple[str, Line]]:
     """Find the JSON objects that have a SKU as one of their values, the outermost first."""
-    queue = deque([page])
+    queue = deque([page] if isinstance(page, (dict, list)) else [])
     while queue:
         item = queue.popleft()
-        if isinstance(item, dict):
-            named = skus.intersection(value for value in item.values() if isinstance(value, str))
-            if named:
-                line = json.dumps(item, ensure_ascii=False)
-                line.encode()  # raises for half a character (a surrogate), which JSON may contain
-                yield from ((sku, (line, tuple(_leaves(item)))) for sku in named)
-            queue.extend(item.values())
-        elif isinstance(item, list):
-            queue.extend(item)
+        values = list(item.values()) if isinstance(item, dict) else item
+        texts = [value for value in values if isinstance(value, str)]
+        if isinstance(item, dict) and not skus.isdisjoint(texts):
+            line = json.dumps(item, ensure_ascii=False)
+            line.encode()  # raises for half a character (a surrogate), which JSON may contain
+            yield from ((sku, (line, tuple(_leaves(item)))) for sku in skus.intersection(texts))
+        queue.extend(value for value in values if isinstance(value, (dict, list)))

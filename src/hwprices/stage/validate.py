@@ -134,16 +134,11 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 
 def _hidden_characters(ordered: pl.DataFrame) -> pl.DataFrame:
-    """Find rows with a hidden character in a text, or in a text of a list.
-
-    In rows sorted by key most columns repeat a text many times. Only the first of each run is
-    checked: 0.11 s of processor time for 248,000 AWS prices, instead of 0.36 s.
-    """
+    """Find rows with a hidden character in a text, or in a text of a list."""
     dtypes = ordered.schema
     run_starts = {
-        name: column.filter(column.ne_missing(column.shift(1))) if dtype == pl.String else column
+        name: columns.run_starts(pl.col(name)) if dtype == pl.String else pl.col(name)
         for name, dtype in dtypes.items()
-        for column in [pl.col(name)]
     }
     any_hidden = ordered.select(
         columns.has_hidden_character(column, dtypes[name]).any().alias(name)

@@ -103,7 +103,7 @@ CODE_TYPES = {1: "B", 2: "H", 4: "I"}
 """Types in ``array`` by the bytes of a code. The page reads them as typed arrays."""
 
 ALIGNMENT = 4  # bytes; a typed array must begin at a multiple of its width
-COMPRESSION_LEVEL = 9  # written once, read often
+COMPRESSION_LEVEL = 6  # 9 takes three times as long: 1.7 s more for 119,000 offers, 0.07 % smaller
 
 
 @dataclass

@@ -23,7 +23,7 @@ from hwprices.read.report import columns, files
 from hwprices.read.report.files import bundled, render
 from hwprices.read.status import provider_title
 from hwprices.release.landed import Source, Trace, traces
-from hwprices.release.release import REAL, Release, is_private_host
+from hwprices.release.release import REAL, Release, is_private_host, scan_types
 from hwprices.release.wording import purchase
 from hwprices.units import NUMBER_FORMATS
 
@@ -417,7 +417,9 @@ def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.Dat
     columns first.
     """
     col = pl.col
-    prices = dataset.scan("prices").join(offers.lazy().select(KEY).unique(), on=KEY, how="semi")
+    machines = offers.select(KEY).unique()
+    prices = scan_types(dataset, "prices", set(machines["instance_type"]))
+    prices = prices.join(machines.lazy(), on=KEY, how="semi")
     on_demand = col.purchase_option == "on_demand"
     order = ["effective_hourly", "region", "price_id"]
     cheapest = (

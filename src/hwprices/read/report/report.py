@@ -42,7 +42,7 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
     by_machine = prices.partition_by(MACHINE_KEY, as_dict=True, maintain_order=True)
     sheet = dataset.scan("accelerators").sort("vendor", "name").collect()
     cheapest = _cheapest(prices)
-    citations = cite_all(dataset, prices["price_id"].to_list())
+    citations = cite_all(dataset, prices["price_id"].to_list(), set(prices["instance_type"]))
     references = {citation.price_id: citation.reference for citation in citations}
     yield ("llms.txt", _llms(dataset, sheet))
     yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
