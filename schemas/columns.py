@@ -73,7 +73,7 @@ def has_hidden_character(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def run_starts(column: pl.Expr) -> pl.Expr:
-    """Keep the first of each run of equal values.
+    """Keep the first of each run of equal values, without nulls at the beginning.
 
     In rows sorted by key most columns repeat a text many times: checking the hidden characters of
     248,000 AWS prices takes 0.11 s of processor time instead of 0.36 s.
@@ -173,7 +173,8 @@ def fits(frame: pl.DataFrame, model: type[Table]) -> bool:
     for check, name in [*checks, *((check, "*") for check in schema.checks)]:
         if name in unknown and check.ignore_na:
             continue
-        outcome = PolarsCheckBackend(check).apply(pa.PolarsData(texts.get(name, rows), name))
+        of_runs = texts.get(name, rows) if check.ignore_na else rows
+        outcome = PolarsCheckBackend(check).apply(pa.PolarsData(of_runs, name))
         if not isinstance(outcome, pl.LazyFrame):  # one bool for all rows, as of unique_values_eq
             return False
         passed.append(outcome.select(pl.col(CHECK_OUTPUT_KEY).all(ignore_nulls=check.ignore_na)))

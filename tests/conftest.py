@@ -36,9 +36,9 @@ def keep_bytecode() -> None:
 def keep_files_in_memory() -> None:
     """Put temporary files of tests, and of the processes that they start, into memory.
 
-    To make, sync and delete a file on a disk takes 20 times the processor time, and 5 ms of waiting
-    each. A run by day has 0.2 GB of files at a time; the memory folder of a container often has
-    64 MB.
+    To make, sync and delete a file on a disk takes 20 times as much processor time as in memory,
+    and 5 ms of waiting. A daytime run has up to 0.2 GB of files; a container's memory folder often
+    has only 64 MB.
     """
     memory = Path("/dev/shm")
     is_free = not NIGHTLY and "TMPDIR" not in os.environ and memory.is_dir()

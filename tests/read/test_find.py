@@ -812,12 +812,21 @@ def test_rdma_is_that_of_the_machine() -> None:
     [
         ("frankfurt", {("aws", "eu-central-1"), ("azure", "germanywestcentral")}),
         ("tokyo", {("aws", "ap-northeast-1"), ("azure", "japaneast")}),
+        ("são paulo", {("aws", "sa-east-1"), ("azure", "brazilsouth")}),
+        ("sao paulo", {("aws", "sa-east-1"), ("azure", "brazilsouth")}),
+        ("gävle", {("azure", "swedencentral")}),
         ("virginia", {("aws", "us-east-1"), ("azure", "eastus"), ("azure", "eastus2")}),
     ],
 )
 def test_a_city_names_azures_regions_too(sample_words, city, regions) -> None:
     """Azure's names of regions have no cities: Germany West Central."""
     assert regions <= request.request(sample_words, city).regions
+
+
+def test_a_direction_is_no_part_of_a_city(sample_words) -> None:
+    """Australia East is in New South Wales."""
+    south = request.request(sample_words, "south").regions or frozenset()
+    assert ("azure", "australiaeast") not in south
 
 
 def test_regions_without_prices_are_named_beside_those_that_lack_a_machine() -> None:

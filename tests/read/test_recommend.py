@@ -624,11 +624,15 @@ def test_the_defaults_are_the_documented_ones() -> None:
     pretrain, service = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
     assert (pretrain.tokens, pretrain.days, pretrain.precision) == (1.4e12, 30, "bf16")
     assert (service.input_tokens, service.output_tokens) == (1024, 256)
-    assert (service.min_tokens_per_second, service.max_seconds_to_first_token) == (20, 2)
     batch = make_job(Question("70B", "batch"))
-    assert (batch.tokens, batch.days, batch.min_tokens_per_second) == (1e9, 1, None)
+    assert (batch.tokens, batch.days) == (1e9, 1)
     alone = make_job(Question("70B", concurrency=1))
-    assert (alone.min_tokens_per_second, alone.max_seconds_to_first_token) == (None, None)
+    limits = (
+        *("min_tokens_per_second", "max_seconds_to_first_token"),
+        *("concurrency", "requests_per_second"),
+    )
+    jobs = [[getattr(job, name) for name in limits] for job in (service, batch, alone)]
+    assert jobs == [[20, 2, None, None], [None] * 4, [None, None, 1, None]]
 
 
 def drawn(frame: pl.DataFrame) -> str:
@@ -754,6 +758,34 @@ def test_a_mixture_of_experts_is_described_by_its_two_sizes(release: Release) ->
 def test_machines_are_limited_to_accelerators_by_name(release: Release, limits: Any) -> None:
     answer = recommend("llama-3.1-8b", **limits, dataset=release)
     assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"words": "cpu"},
+        {"accelerator": "cpu", "machines": "cpus"},
+        {"words": "h100", "machines": "cpus"},
+        {"accelerator": "gpu", "machines": "cpus"},
+    ],
+)
+def test_accelerators_and_machines_without_any_contradict(release: Release, limits: Any) -> None:
+    with pytest.raises(HwpricesError):
+        recommend("llama-3.1-8b", **limits, dataset=release)
+
+
+def test_a_kind_includes_machines_whose_accelerator_is_unclear(sample_root: str) -> None:
+    data = hwprices.open(sample_root)
+    gpus, h100s = (data.recommend("8B", accelerator=n, where="cloud") for n in ("gpu", "h100"))
+    unclear = h100s.filter(excluded_reason="accelerators_unclear")["machine"]
+    assert len(unclear)
+    assert set(unclear) <= set(gpus["machine"])
+
+
+def test_machines_above_a_budget_are_not_ranked(release: Release) -> None:
+    ranked = recommend("7B", dataset=release, budget=2, where="cloud").drop_nulls("rank")
+    assert ranked.height
+    assert ranked["usd_per_hour"].max() <= 2
 
 
 @pytest.mark.parametrize("limits", [{"words": "tpu"}, {"accelerator": "tpu"}])

@@ -7,6 +7,7 @@ code.
 
 import difflib
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -271,7 +272,7 @@ def direction(region: str) -> tuple[tuple[str, ...], str]:
 
 
 CITIES = {
-    (row["provider"], row["region"]): row["city"].lower()
+    (row["provider"], row["region"]): row["city"].lower().split(";")
     for row in csv_rows(Path(__file__).with_name("cities.csv"))
 }
 """Cities or states of regions whose display name has none, by provider and region. Azure's are
@@ -296,14 +297,20 @@ def country_code(word: str, known: Iterable[str]) -> str | None:
 
 def regions_by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by a word of their display name, or by their city: "frankfurt", "virginia"."""
-    text = re.escape(word.lower())
-    whole_word = re.compile(rf"(?<![a-z]){text}(?![a-z])")
+    text = unaccented(word)
+    whole_word = re.compile(rf"(?<![a-z]){re.escape(text)}(?![a-z])")
     return [
         place
         for place in all_places
-        if whole_word.search(place.display_name.lower())
-        or whole_word.search(CITIES.get((place.provider, place.region), ""))
+        if whole_word.search(unaccented(place.display_name))
+        or text in CITIES.get((place.provider, place.region), ())
     ]
+
+
+def unaccented(name: str) -> str:
+    """Write a name in small letters without accents: São Paulo is sao paulo."""
+    letters = unicodedata.normalize("NFKD", name.lower())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 PART_OF = r" \(one .*\)"

@@ -118,6 +118,11 @@ class Search:
     in_stock: bool = False
     usd_per: currency.Rates = field(default_factory=dict)
 
+    @property
+    def names_accelerators(self) -> bool:
+        """Whether accelerators, or kinds of machines by their accelerators, are named."""
+        return bool(self.accelerators or self.unknown_accelerators or self.accelerator_kinds)
+
 
 USUAL = Search()
 """The default: Linux on shared hardware, without software."""
@@ -301,7 +306,7 @@ def _purchase(options: frozenset[str]) -> pl.Expr:
 def machine_conditions(search: Search) -> list[pl.Expr]:
     """Return the conditions of a search on the columns of ``machine_types``."""
     conditions = [pl.lit(True)]
-    if search.accelerators or search.unknown_accelerators or search.accelerator_kinds:
+    if search.names_accelerators:
         ids = pl.element().struct.field("accelerator_id").is_in(sorted(search.accelerators))
         known = pl.col("accelerators").list.eval(ids.fill_null(False)).list.any()
         kind = pl.col("accelerator_kind").is_in(sorted(search.accelerator_kinds)).fill_null(False)

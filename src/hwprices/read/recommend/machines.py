@@ -4,17 +4,16 @@ from dataclasses import replace
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
 from hwprices.formulas import first_of
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.find import request
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import ReleaseWords
-from hwprices.read.find.search import EVERY_WAY, USUAL, Bounds, Search, pairs
+from hwprices.read.find.search import EVERY_WAY, NO_ACCELERATOR, USUAL, Bounds, Search, pairs
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import constants, table
-from hwprices.read.recommend.question import OPTIONS, Question
+from hwprices.read.recommend.question import OPTIONS, Question, refuse
 from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import Release, Tables, is_private_host
 from hwprices.specs.rules import KEY, machine_cpus
@@ -31,8 +30,6 @@ and those sold for serving. https://cloud.google.com/tpu/docs/v5e#tpu-v5e-config
 FLEX = r"-flex\."
 """AWS machines that keep their full speed for a part of the time, as burstable ones do:
 https://www.vantage.sh/blog/m7i-flex-vs-t-series-cost"""
-
-PLACES = ("accelerator", "provider", "region", "country")  # fields of a question, options of find
 
 NOT_FOR_MODELS = ("fpga", "media")  # kinds of accelerators that do not run language models
 
@@ -57,16 +54,17 @@ def candidates(dataset: Tables, question: Question, ownership: Ownership) -> pl.
     frame = _rented(dataset, question, asked)
     if question.where != "cloud" and question.machines != "cpus":
         frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
-    sheet = with_device(dataset.scan("accelerators").collect()).join(
-        DEVICES, "accelerator_id", "left"
-    )
+    sheet = with_device(dataset.scan("accelerators").collect())
+    sheet = sheet.join(DEVICES, "accelerator_id", "left")
     frame = frame.join(sheet.lazy().select(SHEET), "accelerator_id", "left", maintain_order="left")
-    named = {"accelerator_id": asked.accelerators, "kind": asked.accelerator_kinds}
-    if asked.unknown_accelerators or any(named.values()):
-        is_named = [col(name).is_in(sorted(of)) for name, of in named.items()]
-        frame = frame.filter(
-            pl.any_horizontal(*is_named, pairs("machine", asked.unknown_accelerators))
-        )
+    if asked.names_accelerators:
+        kind = pl.coalesce("accelerator_kind", "kind")  # of machines to buy the device's
+        is_named = [
+            col.accelerator_id.is_in(sorted(asked.accelerators)),
+            kind.is_in(sorted(asked.accelerator_kinds)),
+            pairs("machine", asked.unknown_accelerators),
+        ]
+        frame = frame.filter(pl.any_horizontal(is_named))
     if asked.accelerator_count and asked.accelerator_count.most:  # 8xh100
         frame = frame.filter(asked.accelerator_count.holds(col.accelerator_count))
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
@@ -108,7 +106,7 @@ def search(dataset: Tables, question: Question) -> Search:
     Raises:
         HwpricesError: the release has no such thing, or the words ask for something else.
     """
-    places = {name: getattr(question, name) for name in PLACES}
+    places = {n: getattr(question, n) for n in ("accelerator", "provider", "region", "country")}
     if not (question.words or any(places.values())):
         return USUAL
     # the tables alone do not have the providers' display names
@@ -116,11 +114,13 @@ def search(dataset: Tables, question: Question) -> Search:
     asked = request.request(words, question.words, **places)
     named = ("accelerators", "unknown_accelerators", "accelerator_kinds", "accelerator_count",
              "providers", "regions")  # fmt: skip
-    if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
-        raise HwpricesError(
-            f"{question.words!r} asks for more than accelerators, clouds and places",
-            "Write 8xh100 aws europe; prices with --option, machines without GPUs with --machines.",
-        )
+    usual = replace(USUAL, **{name: getattr(asked, name) for name in named})
+    text = f"{question.words!r} asks for more than accelerators, clouds and places"
+    advice = "Write 8xh100 aws europe; prices with --option, machines without GPUs with --machines."
+    refuse(asked != usual or NO_ACCELERATOR in asked.accelerator_kinds, text, advice)
+    text = "accelerators are named, but only machines without any are requested"
+    only_cpus = question.machines == "cpus"
+    refuse(asked.names_accelerators and only_cpus, text, "Leave out one of the two.")
     if question.machines == "accelerators" and asked.accelerator_count is None:
         return replace(asked, accelerator_count=Bounds(least=0.01))  # an eighth of one counts
     return asked

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
-from hwprices.read.find.options import Names
 from hwprices.read.overlays.rules import Overlays
 from hwprices.read.recommend import table
 from hwprices.read.recommend.model_shape import stored_as
@@ -64,10 +63,11 @@ class Question:
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
     governments and community hosts are ranked only where words or region name them."""
-    accelerator: Names = None  # as in ``find``, like the next three: several with commas or listed
-    provider: Names = None
-    region: Names = None
-    country: Names = None
+    # as in ``find``: a name, several with commas, or a list
+    accelerator: str | Sequence[str] | None = None
+    provider: str | Sequence[str] | None = None
+    region: str | Sequence[str] | None = None
+    country: str | Sequence[str] | None = None
     objective: str = "cost"
     option: str = "on_demand"
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
@@ -158,7 +158,7 @@ class Question:
 
 
 def refuse(wrong: object, text: str, advice: str) -> None:
-    """Raise HwpricesError if something is wrong."""
+    """Raise HwpricesError if ``wrong`` is true."""
     if wrong:
         raise HwpricesError(text, advice)
 

@@ -212,7 +212,7 @@ def _reason(question: Question) -> pl.Expr:
     text = f"{question.words} {question.region or ''}".lower()
     named = re.split(r"[^a-z0-9-]+", text)
     hosts_named = any(region in named for _, region in PRIVATE_HOSTS)
-    is_named = col.region.is_in(named) | lit("gov" in text)
+    is_named = col.region.is_in(named) | lit("gov" in text or "dod" in text)
     conditions = {
         reason: col(figure) > lit(getattr(question, limit), pl.Float64)
         for reason, limit, figure in BUDGETS
