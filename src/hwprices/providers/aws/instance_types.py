@@ -213,8 +213,7 @@ def instance_type_rows(
     rows = [row for row, _ in possible]
     totals = ("accelerator_count", "accelerator_memory_gib")
     schema = {n: t for n, t in frames.dtypes(InstanceTypes).items() if n not in totals}
-    columns = {name: [row.get(name) for row in rows] for name in schema}
-    frame = pl.LazyFrame(columns, schema=schema).with_columns(accelerator_totals())
+    frame = pl.from_dicts(rows, schema=schema).lazy().with_columns(accelerator_totals())
     return frames.conform(frame, InstanceTypes).collect(), refused
 
 
