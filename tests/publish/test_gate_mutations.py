@@ -99,6 +99,7 @@ MISTAKES = {
     "one small series null": nullify(machine("m5.*")),
     "one series without rows": drop(machine("Standard_E*as_v5")),
     "H100 machines gone but offered": drop(machine("a3-*")),
+    "metal at the dedicated price": scale("1.1", machine("*.metal*")),
     "a price of zero": scale("0", machine("g6.*")),
     "90 % of spot gone": drop(SPOT & some(0.9)),
     "spot x 100": scale("100", SPOT),

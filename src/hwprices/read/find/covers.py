@@ -234,10 +234,10 @@ def why_not_sold(
     providers = {provider for provider, _ in regions}
     machines = machines.filter(pl.col("provider").is_in(sorted(providers)))
     absent = regions - priced
-    known = f"Not in this release: it has no prices of {_pairs(absent)}. " if absent else ""
-    known += extent(covered, providers)
+    coverage = f"Not in this release: it has no prices of {_pairs(absent)}. " if absent else ""
+    coverage += extent(covered, providers)
     if not priced:
-        return known
+        return coverage
     machines = machines.filter(pl.col("provider").is_in(sorted({name for name, _ in priced})))
     on = ["provider", "instance_type"]
     here = searching.pairs("region", frozenset(priced))
@@ -259,7 +259,7 @@ def why_not_sold(
         if listed
         else f"The release has no price there: {names}, {_pairs(priced)}."
     )
-    return f"{lack} {known}"
+    return f"{lack} {coverage}"
 
 
 def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:

@@ -224,6 +224,11 @@ class NamedPlace:
         """The region as ``normal`` spells it; cached, because each word of a question needs it."""
         return normal(self.region)
 
+    @cached_property
+    def plain_name(self) -> str:
+        """The display name without accents; cached, because many words of a question need it."""
+        return unaccented(self.display_name)
+
 
 def places(dataset: Tables) -> list[NamedPlace]:
     """List every region of the release, also those without prices."""
@@ -275,8 +280,8 @@ CITIES = {
     (row["provider"], row["region"]): row["city"].lower().split(";")
     for row in csv_rows(Path(__file__).with_name("cities.csv"))
 }
-"""Cities or states of regions whose display name has none, by provider and region. Azure's are
-physicalLocation of its API: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations"""
+"""Cities or states of regions whose display name has none, by provider and region. Azure's API has
+them as physicalLocation: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations"""
 
 
 def continent_code(word: str) -> str | None:
@@ -302,7 +307,7 @@ def regions_by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPl
     return [
         place
         for place in all_places
-        if whole_word.search(unaccented(place.display_name))
+        if whole_word.search(place.plain_name)
         or text in CITIES.get((place.provider, place.region), ())
     ]
 
