@@ -2,7 +2,8 @@
 
 ``columns.csv`` has a row for each column of this package and a column for each format, with the
 names in the file: the first name with a value counts; names with ``+`` or ``-`` are added or
-subtracted. ``*`` marks a required column. Sources:
+subtracted. ``*`` marks a required column. ``words.csv`` has the vendors' words in lower case, by
+format, column and meaning. Sources:
 
 - FOCUS 1.0 to 1.3: https://focus.finops.org/focus-specification/
 - AWS CUR 2.0: https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html
@@ -28,6 +29,7 @@ TIME = "TIMESTAMPTZ"
 TEXT = "VARCHAR"
 
 _TABLE = csv_rows(Path(__file__).with_name("columns.csv"))
+_WORDS = csv_rows(Path(__file__).with_name("words.csv"))
 
 COLUMNS = {
     row["column"]: {"amount": AMOUNT, "time": TIME, "text": TEXT}[row["type"]] for row in _TABLE
@@ -61,16 +63,14 @@ NEVER_EMPTY = ("category_word", "start", "billed", "currency")
 class Format:
     """One format.
 
-    ``signs``: columns in lower case that identify the format together. ``words``: by column and
-    meaning, the vendor's words in lower case; an unknown ``category`` is an error. ``days``: a line
-    covers one day. ``blocks``: the quantity counts single units (hours, although the unit is
-    "100 Hours"); the list price is in the pricing currency. ``structures``: columns that are nested
-    in JSON lines and Parquet, with DuckDB's type.
+    ``signs``: columns in lower case that identify the format together. ``days``: a line covers one
+    day. ``blocks``: the quantity counts single units (hours, although the unit is "100 Hours"); the
+    list price is in the pricing currency. ``structures``: columns that are nested in JSON lines and
+    Parquet, with DuckDB's type.
     """
 
     name: str
     signs: tuple[str, ...]
-    words: Mapping[str, Mapping[str, str]]
     provider: str = ""
     days: bool = False
     blocks: bool = False
@@ -87,76 +87,29 @@ class Format:
         """The columns that the file must have."""
         return [row["column"] for row in _TABLE if row[self.name].startswith("*")]
 
+    def words(self, column: str) -> dict[str, str]:
+        """Return the meanings of a column's words; an unknown word of ``category`` is an error."""
+        rows = (row for row in _WORDS if (row["format"], row["column"]) == (self.name, column))
+        return {word: row["meaning"] for row in rows for word in row["words"].split("|")}
+
 
 FORMATS = (
+    Format("FOCUS", signs=("chargecategory", "billedcost", "chargeperiodstart")),
     Format(
-        name="FOCUS",
-        signs=("chargecategory", "billedcost", "chargeperiodstart"),
-        words={
-            "provider": {
-                "aws": "aws|amazon web services|amazon",
-                "azure": "microsoft|microsoft azure|azure",
-                "gcp": "google|google cloud|google cloud platform|gcp",
-                "oracle": "oracle|oci|oracle cloud infrastructure",
-            },
-            "category": {
-                word: word for word in ("usage", "purchase", "tax", "credit", "adjustment")
-            },
-            "option": {
-                "on_demand": "standard|on-demand",  # the second is of the preview of 1.0
-                "spot": "dynamic",
-                "committed": "committed|commitment-based",
-            },
-            "commitment_status": {"used": "used", "unused": "unused"},
-        },
-    ),
-    Format(
-        name="AWS CUR",
+        "AWS CUR",
         signs=("line_item_line_item_type", "line_item_usage_start_date"),
-        words={
-            "category": {
-                "usage": "usage|discountedusage|savingsplancoveredusage",
-                "purchase": "savingsplanrecurringfee|savingsplanupfrontfee|rifee|fee",
-                "tax": "tax",
-                "credit": "credit",
-                "adjustment": "savingsplannegation|refund|edpdiscount|privateratediscount"
-                "|bundleddiscount|discount",
-            },
-            "commitment_status": {"used": "discountedusage|savingsplancoveredusage"},
-        },
         provider="aws",
     ),
     Format(
-        name="Azure cost export",
+        "Azure cost export",
         signs=("metercategory", "chargetype", "pricingmodel"),
-        words={
-            "category": {
-                "usage": "usage|unusedreservation|unusedsavingsplan",
-                "purchase": "purchase",
-                "adjustment": "refund|roundingadjustment",
-                "tax": "tax",
-            },
-            "option": {
-                "on_demand": "ondemand",
-                "spot": "spot",
-                "committed": "reservation|savingsplan",
-            },
-            "commitment_status": {"unused": "unusedreservation|unusedsavingsplan"},
-        },
         provider="azure",
         days=True,
         blocks=True,
     ),
     Format(
-        name="Google Cloud detailed export",
+        "Google Cloud detailed export",
         signs=("usage_start_time", "usage_end_time", "cost", "cost_type"),
-        words={
-            "category": {
-                "usage": "regular",
-                "tax": "tax",
-                "adjustment": "adjustment|rounding_error",
-            }
-        },
         provider="gcp",
         structures={
             "project": "STRUCT(id VARCHAR)",

@@ -43,15 +43,13 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     and ``detail`` explains it.
     """
     listed = _listed(dataset, keys, currency)
-    spot = pl.col("bought") == "spot"
-    purchase = pl.when(spot).then(pl.lit("spot")).otherwise(pl.lit("on_demand"))
     lines = keys.select(
         KEY,
         "provider",
         *("place", "type", "os", "software", "license_model", "tenancy"),
         *("rate", "meter", "sku_id", "tier"),
         line_type=pl.col("type"),
-        purchase_option=purchase,
+        purchase_option=first_of({"spot": pl.col("bought") == "spot"}, "on_demand"),
     )
     ids = pl.concat(
         lines.select(
@@ -149,17 +147,15 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         pl.col("sku_id").is_in(keys["sku_id"].unique().drop_nulls().implode()),
         pl.col("currency") == currency,
     )
-    columns = {
-        "provider": pl.col("provider"),
-        "region": pl.col("region"),
-        "part_place": plain_place(pl.col("region")),
-        "sku_id": pl.col("sku_id"),
-        "page": pl.col("raw_sha256"),
-    }
+    columns = (
+        *("provider", "region", "sku_id"),
+        plain_place(pl.col("region")).alias("part_place"),
+        pl.col("raw_sha256").alias("page"),
+    )
     listed = dataset.scan("component_prices").filter(*conditions)
     # a SKU of TPUs may be for several chips, which this table divides
     parts = listed.filter(pl.col("unit") != "chip").select(
-        **columns,
+        *columns,
         unit="unit",
         rate_id=pl.col("sku_price_id").str.to_lowercase(),
         tier_from=pl.col("tier_from").cast(AMOUNT),
@@ -174,12 +170,12 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         .filter(*conditions)
         .join(composed, on="price_id")
         .select(
-            **columns,
+            *columns,
             unit=pl.col("unit").str.strip_suffix("_month"),
             rate_id=pl.lit(None, pl.String),
             tier_from=pl.lit(None, AMOUNT),
             amount="unit_price",
-            per=pl.when(is_monthly).then(pl.lit("month")).otherwise(pl.lit("hour")),
+            per=first_of({"month": is_monthly}, "hour"),
             valid_from="observed_at",
         )
     )
@@ -217,17 +213,10 @@ def _single(pairs: pl.DataFrame, how: str) -> pl.DataFrame:
         rows.filter(is_spot | (pl.col("effective_hourly").n_unique().over(KEY) == 1))
         .sort("price_id")
         .group_by(KEY, maintain_order=True)
-        .agg(
-            pl.col("price_id").unique(maintain_order=True).alias("price_ids"),
-            is_spot.first().alias("is_spot"),
-        )
-        .select(
-            KEY,
-            price_ids=pl.when("is_spot")
-            .then(pl.col("price_ids"))
-            .otherwise(pl.col("price_ids").list.head(1)),
+        .agg(price_ids=pl.col("price_id").unique(maintain_order=True), is_spot=is_spot.first())
+        .with_columns(
+            pl.when("is_spot").then("price_ids").otherwise(pl.col("price_ids").list.head(1)),
             matched_by=pl.lit(how),
-            is_spot=pl.col("is_spot"),
             per=pl.lit("hour"),
         )
     )
@@ -372,15 +361,6 @@ def _by_day(pairs: pl.DataFrame, days: tuple[datetime, datetime]) -> pl.DataFram
     return (
         keys.join(frame, how="cross")
         .join(ranges, on=[KEY, "day"], how="left")
-        .select(
-            KEY,
-            "price_id",
-            "low",
-            "high",
-            "price_of",
-            "release",
-            "page",
-            since=pl.col("day"),
-            until=pl.col("day").dt.offset_by("1d"),
-        )
+        .with_columns(until=pl.col("day").dt.offset_by("1d"))
+        .rename({"day": "since"})
     )

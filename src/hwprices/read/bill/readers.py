@@ -412,12 +412,10 @@ def _expression(
     if names[0].startswith(("+", "-")):
         return " ".join(f"{name[0]} coalesce({typed(name)}, 0)" for name in names)
     found = f"coalesce({', '.join(map(typed, names))})"
-    if column not in form.words:
+    if not (words := form.words(column)):
         return found
     cases = " ".join(
-        f"when {quoted_text(word)} then {quoted_text(meaning)}"
-        for meaning, listed in form.words[column].items()
-        for word in listed.split("|")
+        f"when {quoted_text(word)} then {quoted_text(meaning)}" for word, meaning in words.items()
     )
     other = f"lower({found})" if column == "provider" else "null"
     return f"case lower({found}) {cases} else {other} end"
