@@ -26,7 +26,7 @@ from hwprices.read.ownership import DEFAULTS
 
 VERSION = "20260801T000000Z"
 PIPELINE_COMMANDS = ["refresh", "serve"]
-COMMANDS = [name for name in cli.COMMANDS if name not in PIPELINE_COMMANDS]
+COMMANDS = [name for name in cli.FILES if name not in PIPELINE_COMMANDS]
 
 
 @pytest.fixture

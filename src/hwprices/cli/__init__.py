@@ -1,7 +1,7 @@
 """The command ``hwprices``: read a dataset from a terminal, and make one.
 
-Each file here holds commands: their options and the drawing of their answers. ``COMMANDS`` lists
-the commands. A file is imported when its command is called, so ``--help`` is quick and works
+Each file here holds commands: their options and the drawing of their answers. ``commands.csv``
+lists the commands. A file is imported when its command is called, so ``--help`` is quick and works
 without the pipeline.
 """
 
@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -27,86 +28,27 @@ from hwprices.cli.common import (
     shared_options,
 )
 from hwprices.errors import HwpricesError
+from hwprices.specs import csv_rows
 
-SECTIONS = {
-    "Find and compare": {
-        "show": "Summarize a release; show diff, releases, coverage.",
-        "find": "Find offers by words or options.",
-        "price": "Show what a machine type has and costs.",
-        "compare": "Compare machine types side by side.",
-        "device": "Describe an accelerator, CPU or machine.",
-        "history": "Show past prices of a machine type or accelerator.",
-    },
-    "Decide": {
-        "recommend": "Rank machines for a model, to rent and to buy.",
-        "tco": "Compare owning a machine with renting one.",
-        "bill": "Check a cloud's bill, or reprice its usage.",
-    },
-    "Prove": {
-        "explain": "Trace a price back to the vendor's line.",
-        "cite": "Cite a price in one line; cite recheck checks citations.",
-    },
-    "Use elsewhere": {
-        "query": "Query the dataset in SQL.",
-        "export": "Write tables to files; export report writes pages.",
-    },
-    "Run it yourself": {"admin": "Collect, publish, schedule and check a dataset of your own."},
-}
-"""The commands by purpose, each with the first line of its help."""
+_ROWS = csv_rows(Path(__file__).with_name("commands.csv"))
 
-ADMIN = {
-    "refresh": "Collect prices and publish a release.",
-    "status": "Describe the status of each provider.",
-    "preflight": "Check what a live run will need, before it starts.",
-    "quarantine": "List the refused rows, grouped by reason.",
-    "sheets": "List price sheets by age, or check one.",
-    "backfill": "Fetch past prices from the vendor itself.",
-    "verify": "Check a release against its checksums.",
-    "reproduce": "Rebuild a release from its landed pages.",
-    "prune": "Delete old releases and the pages only they need.",
-    "serve": "Run the pipeline on its schedules until Ctrl-C.",
-    "deploy": "Create the schedules on your own Prefect server.",
-    "worker": "Run the scheduled flows of your own Prefect server.",
-    "mcp": "Serve agents over the Model Context Protocol.",
-}
+
+def _listed(column: str, value: str) -> dict[str, str]:
+    """Return the commands with a value in a column, each with the first line of its help."""
+    return {row["command"]: row["help"] for row in _ROWS if row[column] == value}
+
+
+SECTIONS = {name: _listed("section", name) for name in (row["section"] for row in _ROWS) if name}
+"""The commands by purpose."""
+
+ADMIN = _listed("after", "admin")
 """The commands of ``hwprices admin``. The word ``admin`` may be left out."""
 
-SECOND_WORDS = {
-    "show": {
-        "diff": "Show how the prices of two releases differ.",
-        "releases": "List the releases of a dataset, newest last.",
-        "coverage": "Show which regions have prices, and how old they are.",
-    },
-    "cite": {"recheck": "Check whether cited prices still hold."},
-    "export": {"report": "Write a release as pages for a browser."},
-}
+SECOND_WORDS = {word: _listed("after", word) for word in ("show", "cite", "export")}
 """Commands of two words; the second word alone works too."""
 
-COMMANDS = {
-    name: text
-    for group in (*SECTIONS.values(), *SECOND_WORDS.values(), ADMIN)
-    for name, text in group.items()
-    if name != "admin"
-}
-
-FILES = {
-    "backfill": "history",
-    "deploy": "servers",
-    "preflight": "status",
-    "prune": "releases",
-    "quarantine": "coverage",
-    "cite": "explain",
-    "diff": "show",
-    "mcp": "servers",
-    "sheets": "status",
-    "recheck": "explain",
-    "report": "export",
-    "reproduce": "releases",
-    "serve": "servers",
-    "verify": "releases",
-    "worker": "servers",
-}
-"""The file of each command that does not have a file of its own."""
+FILES = {row["command"]: row["file"] for row in _ROWS if row["file"]}
+"""The file of each command."""
 
 ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
 
@@ -138,10 +80,9 @@ class Commands(TyperGroup):
             return None
         if cmd_name == "admin":
             return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
-        name = cmd_name.replace("-", "_")
         with missing_part():
-            module = import_module(f"hwprices.cli.{FILES.get(name, name)}")
-        function = getattr(module, name)
+            module = import_module(f"hwprices.cli.{FILES[cmd_name]}")
+        function = getattr(module, cmd_name)
         typer_app = typer.Typer(rich_markup_mode=None, add_completion=False)
         settings = {"cls": Command, **getattr(module, "SETTINGS", {})}
         typer_app.command(cmd_name, **settings)(one_line_errors(function))

@@ -139,7 +139,7 @@ def bill(
         else:
             print_table(render_repricing(answer))
         return
-    checked = content.check(overlays=filters.load_overlays(overlays), nearest=nearest)
+    checked = content.check(overlays=overlays, nearest=nearest)
     if call().as_json:
         frames = ("coverage", "totals", "services", "largest", "commitments")
         print_json(

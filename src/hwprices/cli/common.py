@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
     from hwprices.read.dataset import Dataset
 
-UsdPer = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CURRENCY=USD",
-        help="Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated.",
-    ),
-]
-
 Per = Annotated[
     Literal["hour", "month", "year"],
     typer.Option(help="Print prices for this time: a month is 730 hours, a year 8,760."),

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import UsdPer, open_dataset, print_frame, shares
+from hwprices.cli.common import open_dataset, print_frame, shares
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
@@ -27,7 +27,6 @@ from hwprices.cli.tables import (
     table_of,
     with_remark,
 )
-from hwprices.read.currency import parse_rates
 from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.lookup import SeveralDevicesError
 from hwprices.read.device.measured import ALONE, TIMES, label
@@ -37,7 +36,9 @@ CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-dat
 
 
 @shares("root", "version", "json", "csv")
+@filters.add_options("usd_per")
 def device(
+    *,
     name: Annotated[
         list[str],
         typer.Argument(
@@ -45,7 +46,7 @@ def device(
             autocompletion=filters.devices,
         ),
     ],
-    usd_per: UsdPer = None,
+    options: filters.Options,
 ) -> None:
     """Describe an accelerator, CPU or machine.
 
@@ -57,12 +58,11 @@ def device(
 
         hwprices device "H100 SXM"
     """
-    rates = parse_rates(usd_per)
     dataset = open_dataset()
     try:
-        answer = dataset.device(" ".join(name), usd_per=rates)
+        answer = dataset.device(" ".join(name), **options)
     except SeveralDevicesError as several:
-        answer = pl.concat(dataset.device(name, usd_per=rates) for name in several.devices)
+        answer = pl.concat(dataset.device(name, **options) for name in several.devices)
     draw = render_device if answer.height == 1 else render_devices
     print_frame(answer, draw)
 

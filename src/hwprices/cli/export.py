@@ -72,19 +72,18 @@ def export(
         hwprices export catalog --as gpuhunt
     """
     dataset = open_dataset()
-    rules = filters.load_overlays(overlays)
     if tool is not None:
         if table:
             raise HwpricesError("--as writes prices, not tables", "Leave out --table.")
-        _export_as(dataset, tool, target, overlays=rules, **options)
+        _export_as(dataset, tool, target, overlays=overlays, **options)
         return
     if any(options.values()):
         raise HwpricesError(
             "the options that choose prices need --as",
             "Add --as, or write `hwprices find … --csv` to a file.",
         )
-    dataset.export(target, table or (), overlays=rules, all_columns=all_columns)
-    if rules is not None and target.suffix.lower() == ".duckdb":
+    dataset.export(target, table or (), overlays=overlays, all_columns=all_columns)
+    if overlays is not None and target.suffix.lower() == ".duckdb":
         from hwprices.release.database import DISCOUNTED
 
         typer.echo(f"table prices: {DISCOUNTED}", err=True)

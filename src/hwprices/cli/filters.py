@@ -2,8 +2,9 @@
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -14,7 +15,6 @@ from hwprices.errors import HwpricesError
 from hwprices.read.currency import parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.options import OPTIONS
-from hwprices.read.overlays import rules
 from hwprices.release.versions import default_root, resolve
 from hwprices.schemas.vocabulary import PURCHASE_OPTIONS
 from hwprices.specs import packaged_sheet
@@ -117,38 +117,54 @@ def _option(name: str) -> inspect.Parameter:
         autocompletion=COMPLETERS.get(name),
     )
     kind, default = (bool, False) if is_flag else (list[str] | None, None)
-    annotation = Annotated[kind, option]  # type: ignore[valid-type]
+    return parameter(name, kind, default, option)
+
+
+def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
+    """Return a parameter of a command, from which typer makes an option."""
+    annotation = Annotated[kind, option]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
 
 
-def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add options of ``read.find.options`` to a command, which gets their values as ``options``.
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
-    Its help lists them at the position of the parameter ``options``.
+
+def replaced(
+    name: str,
+    options: Sequence[inspect.Parameter],
+    read: Callable[[str, Any], Any] = lambda _, value: value,
+) -> Decorator:
+    """Replace a parameter of a command by options; it gets their values, which ``read`` returns.
+
+    The help of the command lists them at the position of the parameter.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**values: Any) -> None:
+            given = {each.name: read(each.name, values.pop(each.name)) for each in options}
+            command(**values, **{name: given})
+
+        signature = inspect.signature(command)
+        parameters = chain.from_iterable(
+            options if each.name == name else [each] for each in signature.parameters.values()
+        )
+        # typer makes the options of a command from its signature
+        run.__signature__ = signature.replace(parameters=[*parameters])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def add_options(*names: str) -> Decorator:
+    """Add options of ``read.find.options`` to a command, which gets their values as ``options``.
 
     Raises:
         HwpricesError: an option that takes one value was given several times.
     """
-
-    def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(**values: Any) -> None:
-            options = {name: _value(name, values.pop(name)) for name in names}
-            command(**values, options=options)
-
-        signature = inspect.signature(command)
-        parameters = [
-            parameter
-            for each in signature.parameters.values()
-            for parameter in (map(_option, names) if each.name == "options" else [each])
-        ]
-        # typer makes the options of a command from its signature
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return run
-
-    return with_options
+    return replaced("options", [_option(name) for name in names], _value)
 
 
 def _value(name: str, values: list[str] | bool | None) -> Any:
@@ -164,8 +180,3 @@ def _value(name: str, values: list[str] | bool | None) -> Any:
             "It takes one value.",
         )
     return values[0]
-
-
-def load_overlays(file: Path | None) -> rules.Overlays | None:
-    """Read the rules of --overlays."""
-    return None if file is None else rules.load(file)

@@ -2,11 +2,11 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import Field, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import partial, wraps
+from functools import partial
 from math import isinf
 from typing import Annotated, Any, NamedTuple, get_args
 
@@ -16,12 +16,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import UsdPer, call, open_dataset, print_frame, shares
+from hwprices.cli.common import call, open_dataset, print_frame, shares
 from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
 from hwprices.cli.tco import NEVER, within_lifetime, year
 from hwprices.errors import HwpricesError, install_command
 from hwprices.read import token_prices as tokens
-from hwprices.read.currency import ECB_RATES, parse_rates
+from hwprices.read.currency import ECB_RATES
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import covers
 from hwprices.read.find.offers import ranked_notes
@@ -53,36 +53,22 @@ def read_number(kind: type, text: str) -> Any:
         raise typer.BadParameter(f"{text} is not a number: write 1e9, 1B or 128k") from None
 
 
-def _with_question(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a question to a command, which gets those that are given as ``asked``."""
-    options = [one for one in fields(Question) if one.name in ABOUT]
+def _option(one: Field[Any]) -> inspect.Parameter:
+    """Make the command-line option for a field of a question."""
+    about = ABOUT[one.name]
+    kind: Any = list[str] if about["repeated"] else next(iter(get_args(one.type)), one.type)
+    shown = typer.Option(
+        *(about["flags"] or "").split(),
+        help=about["help"],
+        rich_help_panel=about["panel"],
+        parser=partial(read_number, kind) if kind in (int, float) else None,
+        metavar=f"<{kind.__name__}>" if kind in (int, float) else None,
+        autocompletion=filters.COMPLETERS.get(one.name) if about["repeated"] else None,
+    )
+    return filters.parameter(one.name, kind | None, None, shown)
 
-    @wraps(command)
-    def run(**values: Any) -> None:
-        given = {one.name: values.pop(one.name) for one in options}
-        command(**values, asked={name: value for name, value in given.items() if value is not None})
 
-    own = inspect.signature(command)
-    added = []
-    for one in options:
-        about = ABOUT[one.name]
-        kind: Any = list[str] if about["repeated"] else next(iter(get_args(one.type)), one.type)
-        shown = typer.Option(
-            *(about["flags"] or "").split(),
-            help=about["help"],
-            rich_help_panel=about["panel"],
-            parser=partial(read_number, kind) if kind in (int, float) else None,
-            metavar=f"<{kind.__name__}>" if kind in (int, float) else None,
-            autocompletion=filters.COMPLETERS.get(one.name) if about["repeated"] else None,
-        )
-        added.append(
-            own.parameters["asked"].replace(
-                name=one.name, default=None, annotation=Annotated[kind | None, shown]
-            )
-        )
-    kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]
-    run.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-    return run
+QUESTION = [_option(one) for one in fields(Question) if one.name in ABOUT]
 
 
 SHOWN = 8  # machines: those worth a second look
@@ -115,15 +101,16 @@ Top = Annotated[
 
 
 @shares("root", "version", "json", "csv")
-@_with_question
+@filters.add_options("usd_per")
+@filters.replaced("asked", QUESTION)
 def recommend(
     *,
     model: ModelName,
     words: Places = None,
-    asked: dict[str, Any],
-    usd_per: UsdPer = None,
+    options: filters.Options,
     overlays: filters.OverlayFile = None,
     top: Top = None,
+    asked: filters.Options,
 ) -> None:
     """Rank machines for a model, to rent and to buy.
 
@@ -159,11 +146,16 @@ def recommend(
 
         hwprices recommend sdxl
     """
-    rates = dict(parse_rates(usd_per))
-    asked |= {"usd_per": {**ECB_RATES, **rates}, "overlays": filters.load_overlays(overlays)}
+    rates = options["usd_per"]
     model, places = _model_and_places(model, words or [])
-    asked |= {"words": " ".join(places), **_budgets(asked.get("budget") or [])}
-    question = Question.of(model, **asked)
+    given = {name: value for name, value in asked.items() if value is not None}
+    question = Question.of(
+        model,
+        **given | _budgets(given.get("budget") or []),
+        usd_per={**ECB_RATES, **rates},
+        overlays=overlays,
+        words=" ".join(places),
+    )
     dataset = open_dataset()
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN

@@ -11,10 +11,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
+from hwprices.cli.common import call, open_dataset, print_frame
 from hwprices.cli.tables import Cell, Row, codes, money, number, table_of
 from hwprices.errors import HwpricesError
-from hwprices.read.currency import parse_rates
 from hwprices.read.ownership import (
     COMMITTED_YEARS,
     DEFAULTS,
@@ -27,7 +26,9 @@ from hwprices.release.wording import counted
 PANEL = "Machines to buy"
 
 
+@filters.add_options("usd_per")
 def tco(
+    *,
     words: Annotated[
         list[str] | None,
         typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
@@ -61,7 +62,7 @@ def tco(
             rich_help_panel=PANEL,
         ),
     ] = None,
-    usd_per: UsdPer = None,
+    options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
     """Compare owning a machine with renting one.
@@ -86,9 +87,9 @@ def tco(
         usd_per_kwh=usd_per_kwh,
         pue=pue,
         grid_gco2e_per_kwh=grid,
-        usd_per=parse_rates(usd_per),
+        **options,
     )
-    machines = open_dataset().tco(ownership, overlays=filters.load_overlays(overlays))
+    machines = open_dataset().tco(ownership, overlays=overlays)
     named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
     for word in words or []:
         machines = machines.filter(
