@@ -44,7 +44,7 @@ def test_the_declared_columns_are_those_that_answers_fill(release: Release) -> N
         for table, device_id in asked
         for column in ANSWERS[table](release, device_id, DEFAULTS, NO_RATES)
     }
-    assert filled == set(lookup.COLUMNS) - {"missing"}
+    assert filled == set(lookup.SCHEMA) - {"missing"}
 
 
 @cases("specs/asked_devices")

@@ -43,7 +43,7 @@ def device(
     family of a cloud (p5.48xlarge, P5). An id in two tables means the accelerator; name the other
     table to get the other device (cpus/apple-m4). ``ownership``: assumptions behind
     tco_usd_per_hour. ``rates``: exchange rates to USD ({"EUR": "1.08"}). Columns:
-    ``lookup.COLUMNS``. Costs and emissions are per accelerator, per vCPU of a CPU, or per machine.
+    ``columns.csv``. Costs and emissions are per accelerator, per vCPU of a CPU, or per machine.
 
     >>> import hwprices
     >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()

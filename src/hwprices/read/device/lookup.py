@@ -1,4 +1,4 @@
-"""Find a device by name, and declare the columns of the answer (``columns.csv``)."""
+"""Find a device by name, and declare the columns of the answer."""
 
 import difflib
 import re
@@ -11,91 +11,38 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.device.measured import WHERE_SOLD
 from hwprices.read.find import words as meanings
 from hwprices.read.find.names import ReleaseWords, find_machines, squeeze
 from hwprices.release.release import Tables
 from hwprices.specs import csv_rows
 from hwprices.units import Money
 
+FOLDER = Path(__file__).parent
 
-@dataclass(frozen=True)
-class Column:
-    """One column of the answer. ``unit`` is empty for text."""
-
-    dtype: pl.DataType | type[pl.DataType]
-    unit: str
-    description: str
-
-
-TEXTS = pl.List(pl.String)
-RATES = pl.List(pl.Struct({"dtype": pl.String, "rate": pl.Float64, "unit": pl.String}))
-TOKEN_PRICES = pl.List(
-    pl.Struct(
-        {
-            "model": pl.String,
-            "usd": Money,
-            "basis": pl.String,
-            "tokens_per_second": pl.Float64,
-            "accelerators": pl.Float64,
-            "measurement": pl.String,
-            "input_tokens": pl.Float64,
-            "output_tokens": pl.Float64,
-        }
-    )
-)
-"""The fields from ``tokens_per_second`` on describe the measured system: rate, size,
-model/round/system, mean lengths of the requests."""
-
-SAMPLE_PRICES = pl.List(pl.Struct({"model": pl.String, "usd": Money}))
-MEASUREMENTS = pl.List(
-    pl.Struct(
-        {
-            "model": pl.String,
-            "scenario": pl.String,
-            "round": pl.String,
-            "per_accelerator": pl.Float64,
-            "unit": pl.String,
-            "system": pl.String,
-            "source_url": pl.String,
-            "result": pl.Float64,
-            "result_unit": pl.String,
-            "accelerators": pl.Float64,
-            "input_tokens": pl.Float64,
-            "output_tokens": pl.Float64,
-            "vcpus": pl.Int64,
-            "users": pl.Float64,
-            "precision": pl.String,
-            "software": pl.String,
-        }
-    )
-)
-"""``result`` is of the complete system with its ``accelerators``. ``per_accelerator`` is minutes ×
-accelerators for a training, and the latency for a latency. The tokens are the mean lengths of the
-requests. Results of a CPU are of machine types with ``vcpus``, and have no round."""
-
-TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+SIMPLE: dict[str, pl.DataType | type[pl.DataType]] = {
     "text": pl.String,
-    "texts": TEXTS,
+    "texts": pl.List(pl.String),
     "int": pl.Int32,
+    "long": pl.Int64,
     "float": pl.Float64,
     "bool": pl.Boolean,
     "date": pl.Date,
     "money": Money,
-    "rates": RATES,
-    "where_sold": pl.List(WHERE_SOLD),
-    "measurements": MEASUREMENTS,
-    "token_prices": TOKEN_PRICES,
-    "sample_prices": SAMPLE_PRICES,
 }
+"""Types in ``columns.csv`` and ``lists.csv``. The latter declares the fields of other lists."""
 
-COLUMNS = {
-    row["column"]: Column(TYPES[row["type"]], row["unit"], row["description"])
-    for row in csv_rows(Path(__file__).with_name("columns.csv"))
-}
+
+def _lists() -> dict[str, pl.List]:
+    fields: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {}
+    for row in csv_rows(FOLDER / "lists.csv"):
+        fields.setdefault(row["list"], {})[row["field"]] = SIMPLE[row["type"]]
+    return {name: pl.List(pl.Struct(types)) for name, types in fields.items()}
+
+
+TYPES = {**SIMPLE, **_lists()}
+
+SCHEMA = pl.Schema({row["column"]: TYPES[row["type"]] for row in csv_rows(FOLDER / "columns.csv")})
 """Columns of an answer, in order."""
-
-SCHEMA = pl.Schema({name: column.dtype for name, column in COLUMNS.items()})
 
 Values = dict[str, Any]
 """Values of an answer by column. A missing column is unknown."""

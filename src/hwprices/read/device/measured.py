@@ -226,25 +226,6 @@ class PriceDates:
 
 SPOT = "spot_usd_per_hour"
 
-WHERE_SOLD = pl.Struct(
-    {
-        "provider": pl.String,
-        "private_host": pl.Boolean,
-        "currency": pl.String,
-        "on_demand_per_hour": Money,
-        "on_demand_usd_per_hour": Money,
-        "on_demand_offer": pl.String,
-        "spot_per_hour": Money,
-        "spot_usd_per_hour": Money,
-        "spot_offer": pl.String,
-        "reason": pl.String,
-        "seen": pl.Date,
-        "stale": pl.Boolean,
-    }
-)
-"""One cloud. Prices are per device, in the vendor's currency and (with an exchange rate) in USD.
-``reason`` states why the price is missing; ``seen`` is the older time of both prices."""
-
 PRICES = {"on_demand": ("on_demand_hourly", HOURLY), "spot": (SPOT, SPOT)}
 """Purchase options: the columns of offers with the price in the row's currency and in USD. Spot
 prices are always in USD, because no cloud with another currency has a spot market."""
@@ -255,7 +236,7 @@ def where_sold(
 ) -> list[dict[str, Any]]:
     """List the clouds, the cheapest on-demand price first; clouds without a price come last.
 
-    Community hosts come after data centers.
+    Community hosts come after data centers. ``lists.csv`` describes the values of a cloud.
 
     ``offers`` have the columns that PriceDates adds, converted to USD if there is a rate.
     ``providers``: the clouds that have the device, even without an offer. ``judged_at``: by
