@@ -16,13 +16,13 @@ from hwprices.cli.common import call, open_dataset, print_frame, print_json, sha
 from hwprices.cli.tables import Row, codes, money, place, table, table_of
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read import explain as tracing
+from hwprices.read.dataset import Dataset
 from hwprices.read.explain import Explanation
 from hwprices.release.landed import Trace
 from hwprices.release.wording import plain, purchase, system, why_unknown
 
 if TYPE_CHECKING:
     from hwprices.read.citation import Recheck
-    from hwprices.read.dataset import Dataset
 
 
 SHOWN = 40  # prices
@@ -282,7 +282,7 @@ def recheck(
     raise typer.Exit(max(EXIT_STATUS[answer.status] for answer in answers))
 
 
-def _recheck_live(dataset: "Dataset", answer: "Recheck") -> "Recheck":
+def _recheck_live(dataset: Dataset, answer: "Recheck") -> "Recheck":
     """Ask the vendor for the price of an answer; progress is printed on stderr."""
     from hwprices.publish import reproduce
     from hwprices.read.citation import compare_live, find_source

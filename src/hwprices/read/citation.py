@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
@@ -23,15 +23,11 @@ from hwprices.read.explain import components_of
 from hwprices.read.export.cells import to_json
 from hwprices.read.find import offers
 from hwprices.read.find.options import Options
-from hwprices.release.release import scan_types
+from hwprices.release.landed import Source
+from hwprices.release.release import Release, scan_types
 from hwprices.release.versions import read_manifest, version_time, versions
 from hwprices.release.wording import plain, why_unknown
 from hwprices.schemas import PRICE_KEY
-
-if TYPE_CHECKING:
-    from hwprices.release.landed import Source
-    from hwprices.release.release import Release
-
 
 HALF_CHECK = 8
 """Hex digits of each half of the checksum. With 32 bits, one accidental change in four billion goes
@@ -102,7 +98,7 @@ class Citation:
     valid_to: datetime | None
     release: str
     price_id: str
-    sources: "tuple[Source, ...]"
+    sources: tuple[Source, ...]
     url: str
     fetched_at: datetime
 
@@ -202,7 +198,7 @@ FORMATS: Mapping[str, Callable[[Citation], str]] = {
 """Formats of a citation."""
 
 
-def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
+def cite(dataset: Release, text: str, **options: Unpack[Options]) -> Citation:
     """Cite the price with an id, or the cheapest price of a question; see ``Dataset.cite``."""
     if explain.PRICE_ID.match(text):
         price_id = text
@@ -216,7 +212,7 @@ def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
 
 
 def cite_all(
-    dataset: "Release", price_ids: Sequence[str], types: Collection[str] = ()
+    dataset: Release, price_ids: Sequence[str], types: Collection[str] = ()
 ) -> list[Citation]:
     """Cite prices by their ids, in their order, with one scan of each table.
 
@@ -432,7 +428,7 @@ class Recheck:
         return {"price_id": price_id, **cited, **values, **amounts, **times}
 
 
-def recheck(dataset: "Release", references: Sequence[CitedPrice]) -> list[Recheck]:
+def recheck(dataset: Release, references: Sequence[CitedPrice]) -> list[Recheck]:
     """Compare citations with a release of the same dataset, in their order."""
     ids = {reference.price_id for reference in references}
     rows = dataset.scan("price_history").filter(pl.col("price_id").is_in(sorted(ids)))
@@ -453,7 +449,7 @@ INTERVAL = (
 """Columns of price_history that a recheck needs."""
 
 
-def _recheck(dataset: "Release", reference: CitedPrice, rows: list[dict[str, Any]]) -> Recheck:
+def _recheck(dataset: Release, reference: CitedPrice, rows: list[dict[str, Any]]) -> Recheck:
     """Compare one citation; ``rows`` are all intervals of its price, oldest first."""
     cited_at = version_time(reference.release)
     later = [row for row in rows if row["valid_to"] is None or row["valid_to"] > cited_at]
@@ -462,7 +458,7 @@ def _recheck(dataset: "Release", reference: CitedPrice, rows: list[dict[str, Any
 
 
 def _problem(
-    dataset: "Release", reference: CitedPrice, later: list[dict[str, Any]]
+    dataset: Release, reference: CitedPrice, later: list[dict[str, Any]]
 ) -> Recheck | None:
     """State why a citation cannot be compared, or None; ``later``: intervals since the citation."""
     cited_at = version_time(reference.release)
@@ -481,7 +477,7 @@ def _problem(
     return Recheck(status=status, reference=reference, reason=reason)
 
 
-def _outcome(dataset: "Release", reference: CitedPrice, later: list[dict[str, Any]]) -> Recheck:
+def _outcome(dataset: Release, reference: CitedPrice, later: list[dict[str, Any]]) -> Recheck:
     """Compare a citation with the last of the intervals ``later``; the first is the cited one."""
     last = later[-1]
     steps = [
@@ -541,7 +537,7 @@ def compare_live(
     return replace(answer, status="MOVED")
 
 
-def find_source(dataset: "Release", price_id: str) -> dict[str, Any] | None:
+def find_source(dataset: Release, price_id: str) -> dict[str, Any] | None:
     """Return where a price is read from; None if no release has had it.
 
     Keys: price_id, provider, region, instance_type; units, the units of collection (kind/region)
@@ -567,7 +563,7 @@ def _joined(reasons: list[str]) -> str:
     return "; ".join(dict.fromkeys(reasons))
 
 
-def _our_reason(dataset: "Release", row: dict[str, Any]) -> str:
+def _our_reason(dataset: Release, row: dict[str, Any]) -> str:
     """Describe which part of our reading changed at a step that is partly our correction."""
     is_end = row["end_reason"] in PARTLY_OURS
     code = row["end_reason"] if is_end else row["start_reason"]
@@ -579,7 +575,7 @@ def _our_reason(dataset: "Release", row: dict[str, Any]) -> str:
     return f"we changed {what} on {time:%Y-%m-%d}"
 
 
-def _changed_parts(dataset: "Release", provider: str, time: datetime) -> list[str]:
+def _changed_parts(dataset: Release, provider: str, time: datetime) -> list[str]:
     """List the parts of the reading that the release of a time changed; none if it is not kept."""
     kept = versions(dataset.store)
     version = next((version for version in kept if version_time(version) == time), None)

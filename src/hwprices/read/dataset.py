@@ -13,7 +13,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find.options import Names, Options, PastOptions
 from hwprices.release.release import Release
-from hwprices.release.versions import resolve
+from hwprices.release.versions import When, resolve
 from hwprices.storage.store import Folder, Store
 
 if TYPE_CHECKING:
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from hwprices.read.export.tools.catalog import Catalog
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
-    from hwprices.release.versions import When
 
 
 class Dataset(Release):
     """One release. ``scan(table)`` or an attribute (``dataset.prices``) returns a lazy frame."""
 
-    def at(self, when: "When") -> "Dataset":
+    def at(self, when: When) -> "Dataset":
         """Open the release that was current at a day, time or version.
 
         A day counts until its end, in UTC: ``data.at("2026-10-01").prices``.
@@ -76,7 +75,7 @@ class Dataset(Release):
         usual = past.PLAIN if plain else EVERY_WAY
         return past.answer(self, text, usual, **options).rows
 
-    def diff(self, since: "When | None" = None, **options: Unpack[Options]) -> pl.DataFrame:
+    def diff(self, since: When | None = None, **options: Unpack[Options]) -> pl.DataFrame:
         """List the prices of this release that differ from the prices at an earlier time.
 
         ``since``: the earlier time or release; by default the previous release, which need not be

@@ -7,7 +7,7 @@ and in its price history, to find machine types that are no longer sold.
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -19,13 +19,17 @@ from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.options import Options, PastOptions, check_question
 from hwprices.read.find.search import ANY, EVERY_WAY, Search, price_conditions
 from hwprices.release import versions
-from hwprices.release.release import IS_PLACEHOLDER, Tables, explain, names_of, scan_types, stock_of
+from hwprices.release.release import (
+    IS_PLACEHOLDER,
+    Release,
+    Tables,
+    explain,
+    names_of,
+    scan_types,
+    stock_of,
+)
 from hwprices.schemas import PRICE_KEY
 from hwprices.units import Money
-
-if TYPE_CHECKING:
-    from hwprices.release.release import Release
-
 
 TYPE = ["provider", "instance_type"]
 REGION = ["provider", "region"]
@@ -153,7 +157,7 @@ class PastAnswer:
 
 
 def answer(
-    dataset: "Release", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
+    dataset: Release, text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
 ) -> PastAnswer:
     """List every interval of the prices of a question; see ``Dataset.history``.
 
@@ -306,7 +310,7 @@ class Flagged:
     placeholders: pl.DataFrame
 
 
-def flagged(dataset: "Release") -> Flagged:
+def flagged(dataset: Release) -> Flagged:
     """Read the prices that a release flags as placeholders.
 
     Raises:
@@ -471,7 +475,7 @@ PRICE_OPTIONS = (
 """The options that set conditions on prices, not on machines."""
 
 
-def option_conditions(dataset: "Release", options: Options) -> list[pl.Expr]:
+def option_conditions(dataset: Release, options: Options) -> list[pl.Expr]:
     """Return the conditions of options on rows with the columns of ``prices``.
 
     Raises:

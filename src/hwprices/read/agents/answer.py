@@ -12,15 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hwprices.read import citation
 from hwprices.read.export.cells import to_json
 from hwprices.read.find import covers
+from hwprices.release.release import Release
 from hwprices.release.wording import counted, plain, purchase, system
-
-if TYPE_CHECKING:
-    from hwprices.release.release import Release
 
 MAX_TOKENS = 2_000
 """Tokens of JSON and text together; far below the 25,000 (MAX_MCP_OUTPUT_TOKENS) at which Claude
@@ -182,7 +180,7 @@ _PRICE_LINE = line(
 )
 
 
-def cited(dataset: "Release", figures: Sequence[Figure]) -> list[Figure]:
+def cited(dataset: Release, figures: Sequence[Figure]) -> list[Figure]:
     """Add to each current price its age, and the reference that ``hwprices recheck`` takes.
 
     A current price has ``price_id`` and ``price_per_hour``; other figures stay as they are.
@@ -197,7 +195,7 @@ def cited(dataset: "Release", figures: Sequence[Figure]) -> list[Figure]:
 
 
 def not_covered(
-    dataset: "Release", providers: Iterable[str] = (), notes: Iterable[str] = ()
+    dataset: Release, providers: Iterable[str] = (), notes: Iterable[str] = ()
 ) -> list[str]:
     """List what an answer does not cover: notes, regions without prices, what was not collected.
 
@@ -235,7 +233,7 @@ def for_agents(sentence: str) -> str:
 
 
 def answer(
-    dataset: "Release",
+    dataset: Release,
     headline: str,
     figures: Sequence[Figure],
     line: Callable[[Figure], str],

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,12 +15,10 @@ from hwprices.read.citation import cite_row
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.read.overlays.rules import Overlays
 from hwprices.release.release import Release
 from hwprices.schemas import PRICE_KEY
 from hwprices.units import HOURS_PER_MONTH, Money, Timestamp
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
 
 CHECKED = {
     "equal": "equal to list",
@@ -97,7 +94,7 @@ class BillCheck:
 
 
 def check(
-    dataset: Release, bill: BillLines, *, overlays: "Overlays | None" = None, nearest: bool = False
+    dataset: Release, bill: BillLines, *, overlays: Overlays | None = None, nearest: bool = False
 ) -> BillCheck:
     """Classify each line of a bill; see ``Bill.check``."""
     kinds = line_keys.distinct(bill.lines)
@@ -129,7 +126,7 @@ def _contracted(
     dataset: Release,
     tiles: pl.DataFrame,
     parts: pl.DataFrame,
-    overlays: "Overlays | None",
+    overlays: Overlays | None,
     days: tuple[datetime, datetime],
 ) -> pl.DataFrame:
     """Split tiles where rules begin and end, and add ``contract``, the price after the rules.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -20,14 +20,10 @@ from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.offers import leading
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.read.overlays.rules import Overlays
 from hwprices.release import database
-from hwprices.release.release import DAMAGED, Package, damaged_file, read_package
+from hwprices.release.release import DAMAGED, Package, Release, damaged_file, read_package
 from hwprices.storage.scratch import scratch_directory
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-    from hwprices.release.release import Release
-
 
 DEFAULT_TABLE = "offers"
 BATCH_ROWS = 50_000  # Rows of the price list as Python objects: about 100 MB
@@ -44,11 +40,11 @@ LIST_PRICES = (
 
 
 def export(
-    dataset: "Release",
+    dataset: Release,
     target: str | Path,
     tables: Sequence[str] = (),
     *,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
     all_columns: bool = False,
 ) -> Path:
     """Write tables to a file, or for Iceberg a folder; the suffix sets the format.
@@ -115,7 +111,7 @@ def _check_discounts(names: Sequence[str], *, named: bool) -> None:
         )
 
 
-def _check_list_prices(overlays: "Overlays | None") -> None:
+def _check_list_prices(overlays: Overlays | None) -> None:
     """Refuse own discounts for Iceberg, which shares the files of the release."""
     if overlays is not None:
         raise HwpricesError(
@@ -125,7 +121,7 @@ def _check_list_prices(overlays: "Overlays | None") -> None:
 
 
 @contextmanager
-def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
+def _new_file(path: Path, dataset: Release) -> Iterator[None]:
     """Delete an incomplete file after an error, so that the next try can write it."""
     try:
         yield
@@ -142,7 +138,7 @@ def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
         raise
 
 
-def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
+def table(dataset: Release, name: str, overlays: Overlays | None = None) -> pl.LazyFrame:
     """Return a table, or the FOCUS price list; ``prices`` has own discounts applied.
 
     Raises:
@@ -156,7 +152,7 @@ def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> 
     return with_overlays(dataset, frame, overlays)
 
 
-def price_list(dataset: "Release") -> pl.LazyFrame:
+def price_list(dataset: Release) -> pl.LazyFrame:
     """Return the prices with FOCUS column names; see ``database.FOCUS_VIEW``.
 
     Columns have the types that the query states, even if they are empty.
@@ -190,7 +186,7 @@ def price_list(dataset: "Release") -> pl.LazyFrame:
     return pl.concat(batches).lazy()
 
 
-def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays") -> pl.LazyFrame:
+def with_overlays(dataset: Release, prices: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
     """Apply own discounts to rows of prices; add ``list_effective_hourly`` and ``overlay``."""
     warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
     columns = [*prices.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
@@ -219,7 +215,7 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
 """Functions that write one table, by suffix."""
 
 
-def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
+def _workbook(dataset: Release, path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
     """Write a workbook with a sheet for each table, and the sheets About and Columns."""
     package = read_package(dataset, Package) or {"resources": []}
     rows = {name: frame.height for name, frame in frames.items()}
@@ -236,7 +232,7 @@ def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]
 
 
 def _database(
-    path: Path, dataset: "Release", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
+    path: Path, dataset: Release, frames: Mapping[str, pl.LazyFrame], *, discounted: bool
 ) -> None:
     package = read_package(dataset, Package) or {"resources": []}
     with scratch_directory() as folder:
@@ -250,7 +246,7 @@ def _database(
 NAMESPACE = "hwprices"
 
 
-def export_iceberg(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -> Path:
+def export_iceberg(dataset: Release, folder: str | Path, tables: Sequence[str] = ()) -> Path:
     """Make an Iceberg catalog (SQLite) of a release's tables, and return its folder.
 
     The release must be in a folder on this machine. ``folder``, which must not exist, gets
@@ -290,7 +286,7 @@ def export_iceberg(dataset: "Release", folder: str | Path, tables: Sequence[str]
     return Path(folder)
 
 
-def _register(dataset: "Release", folder: Path, files: Mapping[str, list[str]]) -> None:
+def _register(dataset: Release, folder: Path, files: Mapping[str, list[str]]) -> None:
     """Make the catalog in an empty folder, with tables over these Parquet files."""
     import pyarrow.parquet
     from pyiceberg.catalog.sql import SqlCatalog

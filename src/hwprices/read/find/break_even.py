@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -24,15 +24,12 @@ from hwprices.read import gcp
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
+from hwprices.read.overlays.rules import Overlays
 from hwprices.release.release import REAL, Release, Tables, scan_types
 from hwprices.release.versions import version_time
 from hwprices.schemas import PLACE_KEY
 from hwprices.specs.rules import DiscountRule
 from hwprices.units import WideMoney
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-
 
 COLUMN = "break_even_utilisation"
 """Share of all hours from which a commitment costs less than on demand; above 1 it never does."""
@@ -44,7 +41,7 @@ Components = Mapping[str, Sequence[Mapping[str, Any]]]  # components by price_id
 
 
 def with_break_even(
-    dataset: Tables, rows: pl.DataFrame, search: Search, overlays: "Overlays | None" = None
+    dataset: Tables, rows: pl.DataFrame, search: Search, overlays: Overlays | None = None
 ) -> pl.DataFrame:
     """Add COLUMN to rows of prices.
 
@@ -70,7 +67,7 @@ def with_break_even(
 
 
 def _on_demand(
-    dataset: Tables, committed: pl.DataFrame, search: Search, overlays: "Overlays | None"
+    dataset: Tables, committed: pl.DataFrame, search: Search, overlays: Overlays | None
 ) -> pl.DataFrame:
     """Return the on-demand prices of the machines, in columns prefixed with ``on_demand``."""
     machines = committed.select("provider", "instance_type").unique().rows()

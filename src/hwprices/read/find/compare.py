@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -12,11 +12,8 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.release.release import Tables
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-    from hwprices.release.release import Release
+from hwprices.read.overlays.rules import Overlays
+from hwprices.release.release import Release, Tables
 
 SPECIFICATION = [
     *("provider", "instance_type", "arch", "vcpus", "physical_cores", "memory_gib"),
@@ -58,10 +55,10 @@ class MachineComparison:
 
 
 def compare(
-    dataset: "Release",
+    dataset: Release,
     *names: str,
     equals: bool = False,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
     **options: Unpack[Options],
 ) -> MachineComparison:
     """Return one row for each machine: its specification and cheapest price by purchase option.
@@ -82,12 +79,12 @@ def compare(
 
 
 def run(
-    dataset: "Release",
+    dataset: Release,
     machines: Sequence[NamedMachine],
     search: Search,
     *,
     equals: bool = False,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
 ) -> MachineComparison:
     """Compare machines as ``compare`` does, with a search instead of options."""
     others = nearest(dataset, machines[0], search) if equals and machines else []
@@ -132,7 +129,7 @@ def run(
     return MachineComparison(table, tuple(notes), answer.sheets)
 
 
-def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
+def specifications(dataset: Release, pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
     """Return the specification of each machine, and the SHEET columns of its accelerator."""
     rows = (
         searching.machine_types(dataset)
@@ -282,7 +279,7 @@ def _ratio(name: str, size: float | None) -> pl.Expr:
     return pl.when(_is_known(name)).then(pl.col(name) / pl.lit(size or None, pl.Float64))
 
 
-def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[str]:
+def providers_without_equal(dataset: Release, compared: pl.DataFrame) -> list[str]:
     """List the providers that have no equal of the machine."""
     entries = dataset.release.providers.items()
     priced = [name for name, entry in entries if entry.rows.get("prices")]

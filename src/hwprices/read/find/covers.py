@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -12,14 +12,11 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine
 from hwprices.read.find.options import FIGURES
 from hwprices.read.find.search import EVERY_WAY, SYSTEM, Search
-from hwprices.release.release import Tables, names_of
+from hwprices.release.release import Release, Tables, names_of
 from hwprices.release.wording import counted, why_unknown
 
-if TYPE_CHECKING:
-    from hwprices.release.release import Release
 
-
-def coverage(dataset: "Release") -> pl.DataFrame:
+def coverage(dataset: Release) -> pl.DataFrame:
     """Return one row for each region that the release knows, with or without prices.
 
     Columns: provider, region, display_name, country, continent, prices, machine_types (that have a
@@ -71,7 +68,7 @@ def by_provider(regions: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def columns(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
+def columns(dataset: Release, providers: Collection[str] = ()) -> pl.DataFrame:
     """Count the values of each column of each table; an empty list is a value.
 
     ``providers``: count only their rows, and leave out tables without a column ``provider``.
@@ -115,7 +112,7 @@ def _columns_of(table: str, rows: pl.LazyFrame, providers: Collection[str]) -> p
     )
 
 
-def quarantine(dataset: "Release") -> pl.DataFrame:
+def quarantine(dataset: Release) -> pl.DataFrame:
     """Group the refused rows: one row for each provider, table and reason.
 
     Columns: provider, table, reason, rows (distinct), occurrences, regions, example (the message of
@@ -136,7 +133,7 @@ def quarantine(dataset: "Release") -> pl.DataFrame:
     )
 
 
-def new_words(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
+def new_words(dataset: Release, providers: Collection[str] = ()) -> pl.DataFrame:
     """List the unknown words by provider, the words that cost most rows first.
 
     ``providers``: only their words. Columns as in the table new_words.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -17,13 +17,11 @@ from hwprices.read.find.options import Options, read
 from hwprices.read.find.search import Search, price_conditions
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.read.overlays.rules import Overlays
 from hwprices.release import wording
 from hwprices.release.release import IS_PLACEHOLDER, REAL, Release, names_of
 from hwprices.release.wording import placeholders_left_out
 from hwprices.schemas import PURCHASE_KEY
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def answer(
     name: str,
     text: str = "",
     *,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
     **options: Unpack[Options],
 ) -> MachineAnswer:
     """Return every price of a machine type, the cheapest first.
@@ -93,7 +91,7 @@ def run(
     dataset: Release,
     machine: names.NamedMachine,
     search: Search,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
 ) -> MachineAnswer:
     """Answer about a machine type and the prices of a search."""
     only = frozenset({(machine.provider, machine.instance_type)})
@@ -128,7 +126,7 @@ def _billing(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
     return terms.collect()
 
 
-def _rows(dataset: Release, search: Search, overlays: "Overlays | None") -> pl.DataFrame:
+def _rows(dataset: Release, search: Search, overlays: Overlays | None) -> pl.DataFrame:
     """Return the prices of a search, the cheapest first, with break-even."""
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]

@@ -13,20 +13,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from hwprices.errors import MAX_SUGGESTIONS, HwpricesError
 from hwprices.read.find.search import pairs
-from hwprices.release.release import Tables, names_of
+from hwprices.release.release import Release, Tables, names_of
 from hwprices.schemas.vocabulary import CONTINENTS
 from hwprices.specs import csv_rows
 from hwprices.specs.rules import machine_cpus
-
-if TYPE_CHECKING:
-    from hwprices.release.release import Release
-
 
 _SEPARATOR = re.compile(r"[^a-z0-9]+")
 _SERIES = re.compile(r"([a-z]{1,2})(_.*v\d)")
@@ -354,7 +349,7 @@ class ReleaseWords:
         self.markets = markets or {}
 
     @classmethod
-    def of(cls, dataset: "Release", tables: Tables | None = None) -> "ReleaseWords":
+    def of(cls, dataset: Release, tables: Tables | None = None) -> "ReleaseWords":
         """Take a release with its display names. ``tables``: read these instead of its own."""
         entries = dataset.release.providers.items()
         titles = {name: entry.title for name, entry in entries}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import polars as pl
 import polars.selectors as cs
@@ -17,15 +17,12 @@ from hwprices.read.find.search import Search
 from hwprices.read.find.words import without_form
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.read.overlays.rules import Overlays
 from hwprices.release import wording
-from hwprices.release.release import REAL, Tables, scan_types
+from hwprices.release.release import REAL, Release, Tables, scan_types
 from hwprices.release.wording import counted
 from hwprices.schemas import PLACE_KEY, PURCHASE_KEY
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-    from hwprices.release.release import Release
 
 FIRST = ("instance_type", "region", "purchase_option", "effective_hourly", "currency")
 """First columns of a frame of prices, because polars prints the first four and the last four."""
@@ -80,12 +77,12 @@ class OfferAnswer:
 
 
 def answer(
-    dataset: "Release",
+    dataset: Release,
     text: str = "",
     *,
     sort: str = "price",
     descending: bool = False,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
     shown: int | None = None,
     **options: Unpack[Options],
 ) -> OfferAnswer:
@@ -99,12 +96,12 @@ def answer(
 
 
 def run(
-    dataset: "Release",
+    dataset: Release,
     search: Search,
     *,
     sort: str = "price",
     descending: bool = False,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
     shown: int | None = None,
 ) -> OfferAnswer:
     """Find the offers of a search. Notes state the age of the first ``shown`` rows, or of all."""
@@ -131,7 +128,7 @@ def run(
 
 
 def notes_of(
-    dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
+    dataset: Release, search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
     """Explain why an answer is empty, what may be missing, and which rows are old."""
     unstated = covers.unstated(dataset, search)
@@ -155,7 +152,7 @@ def _without_offer(search: Search, rows: pl.DataFrame) -> list[str]:
     return [f"No offer with {', '.join(missing)} matches."]
 
 
-def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tuple[str, ...]:
+def currency_notes(dataset: Release, search: Search, rows: pl.DataFrame) -> tuple[str, ...]:
     """Count the rows that are not ranked or are left out because they have no price in USD."""
     if rows.is_empty():
         return ()
@@ -168,7 +165,7 @@ def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tu
     return (*not_ranked, *covers.not_compared(dataset, search))
 
 
-def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
+def age_notes(dataset: Release, rows: pl.DataFrame) -> tuple[str, ...]:
     """State which rows are stale, and how old the price sheets behind the others are."""
     entries, providers = dataset.release.providers, rows["provider"].unique()
     return (
@@ -177,7 +174,7 @@ def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     )
 
 
-def ranked_notes(dataset: "Release", ranked: pl.DataFrame) -> tuple[str, ...]:
+def ranked_notes(dataset: Release, ranked: pl.DataFrame) -> tuple[str, ...]:
     """State the ages of the prices of ranked machines, with ``machine`` and ``price_id``."""
     types = {*ranked["machine"].drop_nulls()}
     columns = ["price_id", "instance_type", "provider", "observed_at"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -10,10 +10,8 @@ from hwprices.errors import HwpricesError, cannot_write
 from hwprices.read.export.tools import gpuhunt, kubernetes, skypilot
 from hwprices.read.export.tools.catalog import Catalog, PricedMachines, machine_prices
 from hwprices.read.find.options import Options
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-    from hwprices.release.release import Release
+from hwprices.read.overlays.rules import Overlays
+from hwprices.release.release import Release
 
 LEFT_OUT = "left-out.csv"
 """File in each catalog: provider, reason and number of prices that its format cannot represent."""
@@ -28,11 +26,11 @@ FORMATS: dict[str, Callable[[PricedMachines], Catalog]] = {
 
 
 def export_as(
-    dataset: "Release",
+    dataset: Release,
     name: str,
     folder: str | Path,
     *,
-    overlays: "Overlays | None" = None,
+    overlays: Overlays | None = None,
     **options: Unpack[Options],
 ) -> Catalog:
     """Write the prices of a release as files of another tool, into a new folder.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -10,12 +10,10 @@ from hwprices.read.currency import USD
 from hwprices.read.export import files
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import machine_types
+from hwprices.read.overlays.rules import Overlays
 from hwprices.read.past import option_conditions
+from hwprices.release.release import Release
 from hwprices.specs import packaged_rows
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-    from hwprices.release.release import Release
 
 MACHINE = ["provider", "instance_type"]
 PLACE = [*MACHINE, "region"]
@@ -40,7 +38,7 @@ class PricedMachines:
     zones: pl.DataFrame
     list_prices: pl.LazyFrame
     version: str
-    overlays: "Overlays | None" = None
+    overlays: Overlays | None = None
     options_requested: bool = False
 
 
@@ -59,7 +57,7 @@ class Catalog:
 
 
 def machine_prices(
-    dataset: "Release", overlays: "Overlays | None" = None, **options: Unpack[Options]
+    dataset: Release, overlays: Overlays | None = None, **options: Unpack[Options]
 ) -> PricedMachines:
     """Read the prices that the options choose, with own discounts applied.
 
