@@ -538,7 +538,9 @@ def cloud_release() -> Release:
 )
 def test_an_equal_may_leave_its_cpu_unstated_and_must_have_a_price(asked: str) -> None:
     provider, _, name = asked.partition(" ")
-    found = comparing.nearest(cloud_release(), NamedMachine(provider, name), Search())
+    found = comparing.nearest(
+        comparing.comparable(cloud_release(), Search()), NamedMachine(provider, name)
+    )
     equals = {
         "aws": P5,
         "gcp": A3,
@@ -567,7 +569,9 @@ def test_a_machine_of_another_size_is_no_equal() -> None:
     types.append(machine("vultr", "a share of its CPUs", **shared))
     costs = [price(row["provider"], "r", row["instance_type"], "1") for row in types]
     release = Release({**cloud_release().tables, **releases.tables(costs, types)})
-    found = comparing.nearest(release, NamedMachine("aws", "m4.10xlarge"), Search())
+    found = comparing.nearest(
+        comparing.comparable(release, Search()), NamedMachine("aws", "m4.10xlarge")
+    )
     assert {one.provider for one in found} == {"gcp", "oracle"}
 
 
@@ -582,7 +586,7 @@ def test_a_machine_whose_sizes_are_known_goes_before_one_whose_are_not() -> None
             provider=pl.col("provider").replace("runpod", "lambda")
         ),
     }
-    found = comparing.nearest(release, NamedMachine("aws", P5), Search())
+    found = comparing.nearest(comparing.comparable(release, Search()), NamedMachine("aws", P5))
     assert NamedMachine("lambda", "8x NVIDIA H100 SXM 80 GB") in found
 
 
@@ -590,7 +594,7 @@ def test_an_accelerator_without_a_spec_sheet_has_no_equals() -> None:
     """DigitalOcean's H100 is no CoreWeave A100, though neither has an id."""
     asked = NamedMachine("digitalocean", "NVIDIA H100 (8x)")
     with pytest.raises(HwpricesError, match="no spec sheet says which accelerator"):
-        comparing.nearest(cloud_release(), asked, Search())
+        comparing.nearest(comparing.comparable(cloud_release(), Search()), asked)
 
 
 def test_coverage_lists_regions_without_prices_too(data: Dataset, market: Path) -> None:

@@ -142,7 +142,6 @@ def _identity(row: Row) -> list[tuple[str, str]]:
 
 
 def _costs(row: Row) -> list[tuple[str, str]]:
-
     def rent(column: str, offer: str) -> str:
         known = row[column] is not None
         return with_remark(f"{money(row[column])}{_unit(row)}", row[offer]) if known else ""

@@ -248,7 +248,6 @@ def _heading(rows: pl.DataFrame) -> str:
 
 
 def _begin(rows: pl.DataFrame) -> datetime:
-
     times: list[datetime] = rows["valid_from"].to_list()
     return min(times)
 

@@ -34,6 +34,7 @@ from hwprices.read.find.break_even import spot_words
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.search import Search, price_conditions
 from hwprices.read.overlays import rules
+from hwprices.release.release import REAL
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
@@ -111,7 +112,7 @@ def render_machine(
     Without ``every_system``, only shared Linux machines without software, if there are any.
     """
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
-    prices = _in_usd(machines.real_prices(answer.rows))
+    prices = _in_usd(answer.rows.filter(*REAL))
     if answer.is_sheet:
         prices = prices.with_columns(stale=False)
     if prices.height:

@@ -10,7 +10,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import covers, request
-from hwprices.read.find.names import ReleaseWords, resolve
+from hwprices.read.find.names import ReleaseWords, find_one
 from hwprices.read.find.options import Names
 from hwprices.release import landed, wording
 from hwprices.release.landed import Source, Trace
@@ -88,8 +88,9 @@ def find_prices(
         HwpricesError: there is no such price (the message states where the type has prices), or no
             such provider.
     """
-    clouds = request.providers(ReleaseWords.of(dataset), provider)
-    same_name = _prices_of(dataset, name, clouds)
+    names = ReleaseWords.of(dataset)
+    clouds = request.providers(names, provider)
+    same_name = _prices_of(dataset, names, name, clouds)
     active = {key: value for key, value in filters.items() if value is not None}
     conditions = [pl.col(key) == value for key, value in active.items()]
     if clouds:
@@ -108,7 +109,9 @@ def find_prices(
     return prices.sort(PRICE_ORDER)
 
 
-def _prices_of(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyFrame:
+def _prices_of(
+    dataset: Release, names: ReleaseWords, name: str, providers: frozenset[str]
+) -> pl.LazyFrame:
     """Return the price with an id, or the prices of a machine type.
 
     A machine that is sold only as a dedicated host has the host's prices.
@@ -117,9 +120,9 @@ def _prices_of(dataset: Release, name: str, providers: frozenset[str]) -> pl.Laz
         return dataset.scan("prices").filter(price_id=name)
     if not names_of(dataset).filter("priced", instance_type=name).is_empty():
         return scan_types(dataset, "prices", [name])
-    machine = resolve(dataset, name, providers)
-    names = [machine.instance_type, *covers.hosts_of(dataset, machine)]
-    return scan_types(dataset, "prices", names).filter(provider=machine.provider)
+    machine = find_one(names.machines, name, providers)
+    types = [machine.instance_type, *covers.hosts_of(dataset, machine)]
+    return scan_types(dataset, "prices", types).filter(provider=machine.provider)
 
 
 def find_price(

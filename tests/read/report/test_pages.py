@@ -114,8 +114,8 @@ def test_a_placeholder_is_not_the_cheapest_price(dataset: hwprices.Dataset) -> N
 
     offers = dataset.offers.filter(instance_type="p5.48xlarge").collect()
     machine = Explained(WithPlaceholder(dataset.store, "latest"), offers)
-    cheapest = machine.of("aws", "p5.48xlarge").cheapest
-    assert [price["effective_hourly"] for price in cheapest] == [Decimal("55.04")]
+    cheapest = machine.of("aws", "p5.48xlarge")["cheapest"]
+    assert [price["arithmetic"] for price in cheapest] == ["55.04 USD/h, as the vendor states it"]
 
 
 def test_what_a_machine_page_lacks_is_told(folder: Path) -> None:

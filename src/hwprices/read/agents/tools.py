@@ -35,6 +35,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.search import ANY, EVERY_WAY, USUAL, Search
 from hwprices.read.find.words import asks_for_accelerators
+from hwprices.release.release import REAL
 from hwprices.release.versions import default_root, resolve
 from hwprices.release.wording import counted, plain, purchase, system
 from hwprices.storage.store import Store
@@ -96,7 +97,7 @@ def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
         return find(dataset, question, usd_per)
     search = replace(search, usd_per=read_rates(usd_per or {}))
     found = machine_answers.run(dataset, _one_machine(search, question), search)
-    real = machine_answers.real_prices(found.rows)
+    real = found.rows.filter(*REAL)
     usual = real.filter(searching.price_conditions(Search())) if search.os == ANY else real
     shown = usual if usual.height else real
     results = [_with_range(row) for row in _cheapest_options(shown).iter_rows(named=True)]

@@ -12,7 +12,7 @@ from hwprices.read.bill.prices import AMOUNT
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.currency import Rates, read_rates, usd_per
 from hwprices.read.find import break_even, offers, request
-from hwprices.read.find.compare import comparable, nearest_of
+from hwprices.read.find.compare import comparable, nearest
 from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.search import Search
 from hwprices.release.release import Release
@@ -225,7 +225,7 @@ def _targets(
             machine = NamedMachine(provider, name)
             why = "no equal machine has such a price"
             try:
-                others = nearest_of(types, machine) if on else []
+                others = nearest(types, machine) if on else []
             except HwpricesError as error:
                 others, why = [], error.message
             found = {other.provider: other.instance_type for other in [*others, machine]}

@@ -87,7 +87,7 @@ def run(
     overlays: Overlays | None = None,
 ) -> MachineComparison:
     """Compare machines as ``compare`` does, with a search instead of options."""
-    others = nearest(dataset, machines[0], search) if equals and machines else []
+    others = nearest(comparable(dataset, search), machines[0]) if equals and machines else []
     chosen = list(dict.fromkeys([*machines, *others]))
     if len(chosen) < 2 and equals and machines:
         raise HwpricesError(
@@ -172,14 +172,13 @@ EQUAL_SIZE = (0.75, 3.0)
 cloud with two machines in the release could have a 2-vCPU equal of a 40-vCPU machine."""
 
 
-def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[NamedMachine]:
-    """Find the most similar machine of every other provider.
+def nearest(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]:
+    """Find the most similar machine of every other provider among the rows of ``comparable``.
 
-    Candidates have a known price in any region, with the system, software, license and tenancy of
-    ``search``, the same accelerators and number of accelerators, and the same instruction set.
-    Without accelerators, both sizes must be known and within EQUAL_SIZE, and burstable machines are
-    compared only with each other. With accelerators, a machine without a stated instruction set is
-    a candidate too.
+    Candidates have a known price in any region, the same accelerators and number of accelerators,
+    and the same instruction set. Without accelerators, both sizes must be known and within
+    EQUAL_SIZE, and burstable machines are compared only with each other. With accelerators, a
+    machine without a stated instruction set is a candidate too.
 
     The most similar candidate has the smallest sum of |log2(ratio)| of vCPUs and memory, then the
     lowest on-demand price, the smaller size, and the first name. Unknown sizes come last. The price
@@ -188,15 +187,6 @@ def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[Name
 
     Raises:
         HwpricesError: the machine has an accelerator that no spec sheet describes.
-    """
-    return nearest_of(comparable(dataset, search), machine)
-
-
-def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]:
-    """Find the most similar machines, as ``nearest`` does, among the rows of ``comparable``.
-
-    Raises:
-        HwpricesError: see ``nearest``.
     """
     rows = types.filter(provider=machine.provider, instance_type=machine.instance_type)
     if rows.is_empty():
@@ -239,16 +229,12 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
 
 
 def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
-    """Return a row for each machine type with the columns that ``nearest_of`` compares.
+    """Return a row for each machine type with the columns that ``nearest`` compares.
 
-    ``is_priced``: it has a price. ``price``: its lowest on-demand price in USD per hour.
+    ``is_priced``: it has a price with the system, software, license and tenancy of ``search``.
+    ``price``: its lowest on-demand price in USD per hour.
     """
-    anywhere = Search(
-        os=search.os,
-        software=search.software,
-        license_model=search.license_model,
-        tenancy=search.tenancy,
-    )
+    anywhere = Search(**{name: getattr(search, name) for name in searching.SYSTEM})
     key = ["provider", "instance_type"]
     in_usd = pl.col("effective_hourly").filter(purchase_option="on_demand", currency="USD")
     prices = searching.find(dataset, anywhere).group_by(key)

@@ -175,11 +175,6 @@ def specification(dataset: Release, machine: names.NamedMachine) -> dict[str, An
     return rows.row(0, named=True) if rows.height else None
 
 
-def real_prices(rows: pl.DataFrame) -> pl.DataFrame:
-    """Select the known prices that are not placeholders."""
-    return rows.filter(*REAL)
-
-
 def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
     """Summarize the real prices of a machine: one row for each purchase option.
 
@@ -189,20 +184,15 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
     on demand in its region (null without one); ``stale`` (how many) and ``stale_since`` (when the
     oldest stale price was seen).
     """
-    known = real_prices(rows).sort("effective_hourly", "region", "price_id")
+    known = rows.filter(*REAL).sort("effective_hourly", "region", "price_id")
     return (
         known.group_by(PURCHASE_KEY, maintain_order=True)
         .agg(
+            pl.col("region", "price_id", "flags", "upfront", break_even.COLUMN, *MOVES).first(),
             regions=pl.col("region").n_unique(),
             lowest=pl.col("effective_hourly").first(),
             highest=pl.col("effective_hourly").last(),
-            region=pl.col("region").first(),
-            price_id=pl.col("price_id").first(),
-            flags=pl.col("flags").first(),
-            upfront=pl.col("upfront").first(),
-            break_even_utilisation=pl.col("break_even_utilisation").first(),
             prices=pl.len(),
-            **{name: pl.col(name).first() for name in MOVES},
             stale=pl.col("stale").sum(),
             stale_since=pl.col("observed_at").filter("stale").min(),
         )
@@ -230,7 +220,7 @@ def by_region(rows: pl.DataFrame) -> pl.DataFrame:
     price of all zones, plans and payments. Prices of dedicated machines and of extra software are
     left out.
     """
-    plain = real_prices(rows).filter(searching.price_conditions(Search(os=searching.ANY)))
+    plain = rows.filter(*REAL, *price_conditions(Search(os=searching.ANY)))
     if plain.is_empty():
         return pl.DataFrame(schema={"region": pl.String})
     years = pl.when(pl.col("term_months") > 0).then(pl.format(" {}y", pl.col("term_months") // 12))

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -43,15 +43,6 @@ class NamedMachine:
     def squeezed_name(self) -> str:
         """The same without separators."""
         return self.normal_name.replace("_", "")
-
-
-def machines(dataset: Tables) -> list[NamedMachine]:
-    """List the machine types of the release: those with a specification, and those with a price."""
-    columns = ["provider", "instance_type"]
-    types = dataset.scan("instance_types").select(columns).collect()
-    priced = names_of(dataset).filter("priced").select(columns)
-    rows = pl.concat([types, priced]).unique().sort(columns)
-    return [NamedMachine(*row) for row in rows.iter_rows()]
 
 
 def normal(name: str) -> str:
@@ -125,25 +116,18 @@ def find_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine
     ]
 
 
-def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> NamedMachine:
+def find_one(
+    choices: list[NamedMachine], name: str, providers: Collection[str] = ()
+) -> NamedMachine:
     """Return the machine type of a name, which may begin with the provider.
 
     ``providers``: search only these; empty for all.
 
     Raises:
-        HwpricesError: see ``find_one``.
-    """
-    choices = [m for m in machines(dataset) if not providers or m.provider in providers]
-    return find_one(choices, name)
-
-
-def find_one(choices: list[NamedMachine], name: str) -> NamedMachine:
-    """Return the machine type of a name, which may begin with the provider.
-
-    Raises:
         HwpricesError: no machine type has the name (the message suggests similar ones), or several
             do.
     """
+    choices = [machine for machine in choices if not providers or machine.provider in providers]
     matches = find_machines(choices, name) or _after_provider(choices, name)
     if len(matches) == 1:
         return matches[0]
@@ -223,13 +207,6 @@ class NamedPlace:
     def plain_name(self) -> str:
         """The display name without accents; cached, because many words of a question need it."""
         return unaccented(self.display_name)
-
-
-def places(dataset: Tables) -> list[NamedPlace]:
-    """List every region of the release, also those without prices."""
-    columns = ["provider", "region", "kind", "country", "continent", "display_name"]
-    rows = dataset.scan("regions").select(pl.col(columns).fill_null("")).collect()
-    return [NamedPlace(*row) for row in rows.iter_rows()]
 
 
 def regions_by_name(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
@@ -358,13 +335,19 @@ class ReleaseWords:
 
     @cached_property
     def machines(self) -> list[NamedMachine]:
-        """Every machine type."""
-        return machines(self._dataset)
+        """Every machine type: those with a specification, and those with a price."""
+        columns = ["provider", "instance_type"]
+        types = self._dataset.scan("instance_types").select(columns).collect()
+        priced = names_of(self._dataset).filter("priced").select(columns)
+        rows = pl.concat([types, priced]).unique().sort(columns)
+        return [NamedMachine(*row) for row in rows.iter_rows()]
 
     @cached_property
     def places(self) -> list[NamedPlace]:
-        """Every region."""
-        return places(self._dataset)
+        """Every region, also those without prices."""
+        columns = [field.name for field in fields(NamedPlace)]
+        rows = self._dataset.scan("regions").select(pl.col(columns).fill_null("")).collect()
+        return [NamedPlace(*row) for row in rows.iter_rows()]
 
     @cached_property
     def accelerators(self) -> Mapping[str, str]:

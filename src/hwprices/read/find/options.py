@@ -227,7 +227,6 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _instance(name: str, value: Any, kind: type, remedy: str) -> Any:
-
     if isinstance(value, kind):
         return value
     raise HwpricesError(f"{name} takes no {value!r:.40}", remedy)

@@ -289,9 +289,8 @@ def resolve_machines(
     for text in texts:
         check_name(text)
     notes = _accelerator_notes(names, texts)
-    choices = [m for m in names.machines if not providers or m.provider in providers]
     try:
-        return [find_one(choices, text) for text in texts], notes
+        return [find_one(names.machines, text, providers) for text in texts], notes
     except HwpricesError as error:
         raise HwpricesError(error.message, " ".join([error.remedy, *notes])) from None
 
@@ -748,7 +747,6 @@ def _amount(text: str, search: Search) -> Meaning | None:
 
 
 def _kind(text: str) -> Meaning | None:
-
     kind = KINDS.get(text)
     return Meaning("accelerator", {"accelerator_kinds": frozenset({kind})}) if kind else None
 

@@ -201,7 +201,7 @@ class ReportPages:
                 **self._machine(types.get((provider, name), {}), pairs[0][0]),
                 "options": [(c, columns.heading(c)) for c in options if any(c in r for r in sold)],
                 "offers": sold,
-                "journeys": journeys.of(provider, name).facts,
+                "journeys": journeys.of(provider, name),
             }
             by_provider.setdefault(provider, []).append(name)
         yield ReportPage(
@@ -318,39 +318,8 @@ SHOWN = ("bought", "region", "zone", "arithmetic", "flags", "source_url", "raw_s
 """Columns of a price on a page."""
 
 
-@dataclass(frozen=True)
-class Journeys:
-    """The prices of a machine type, and the vendor's lines of the cheapest ones.
-
-    A price has the columns of prices, ``arithmetic``, ``bought`` (the purchase option in words) and
-    ``sources`` (SKUs and pages).
-    """
-
-    cheapest: list[dict[str, Any]]
-    """The cheapest price of each purchase option, for Linux on a shared machine."""
-    others: list[dict[str, Any]]  # The on-demand and spot prices of other regions
-    lines: list[Trace]  # One for each source of ``cheapest``
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The prices and lines as JSON values; long lines are cut."""
-        return {
-            "cheapest": [_fact(price) for price in self.cheapest],
-            "others": [_fact(price) for price in self.others],
-            "lines": [
-                {
-                    "sku": trace.sku,
-                    "state": trace.state,
-                    "line": (trace.line or "")[:MAX_LINE],
-                    "fields": fields(trace),
-                }
-                for trace in self.lines
-            ],
-        }
-
-
 class Explained:
-    """The journeys of all machine types with offers."""
+    """The prices of all machine types with offers, and the vendor's lines of the cheapest ones."""
 
     def __init__(self, dataset: Release, offers: pl.DataFrame) -> None:
         listed = pl.concat([offers[column].drop_nulls() for column in PRICE_IDS]).unique()
@@ -365,49 +334,53 @@ class Explained:
         read: dict[Source, Trace] = {}
         for (provider,), group in prices.partition_by("provider", as_dict=True).items():
             rows = group.iter_rows(named=True)
-            sources = {
-                source: None for row in rows for source in sources_of(row, self._components_of(row))
-            }
+            sources = {source: None for row in rows for source in self._sources(row)}
             for trace in traces(dataset.store, str(provider), sources, MAX_PAGE):
                 read[trace.sku, trace.raw_sha256] = trace
         return read
 
-    def of(self, provider: str, instance_type: str) -> Journeys:
-        """Return the journeys of a machine type; empty without a price."""
-        rows = self._prices.get((provider, instance_type), pl.DataFrame())
-        prices = [self._journey(row) for row in rows.iter_rows(named=True)]
-        cheapest = [price for price in prices if price["is_cheapest"]]
-        sources = {source: None for price in cheapest for source in price["sources"]}
-        return Journeys(
-            cheapest=cheapest,
-            others=[price for price in prices if not price["is_cheapest"]],
-            lines=[self._traces[source] for source in sources],
-        )
+    def of(self, provider: str, instance_type: str) -> dict[str, list[dict[str, Any]]]:
+        """Return the prices of a machine type as JSON values; empty lists without a price.
 
-    def _journey(self, price: dict[str, Any]) -> dict[str, Any]:
-        components = self._components_of(price)
+        ``cheapest``: the cheapest price of each purchase option, for Linux on a shared machine.
+        ``others``: the on-demand and spot prices of other regions. ``lines``: the vendor's line of
+        each source of ``cheapest``; long lines are cut.
+        """
+        rows = self._prices.get((provider, instance_type), pl.DataFrame()).to_dicts()
+        cheapest = [row for row in rows if row["is_cheapest"]]
+        sources = {source: None for row in cheapest for source in self._sources(row)}
         return {
-            **price,
-            "arithmetic": Explanation(price, components, ()).arithmetic,
-            "bought": purchase(price),
-            "sources": sources_of(price, components),
+            "cheapest": [self._price(row) for row in cheapest],
+            "others": [self._price(row) for row in rows if not row["is_cheapest"]],
+            "lines": [_line(self._traces[source]) for source in sources],
         }
 
-    def _components_of(self, price: dict[str, Any]) -> pl.DataFrame:
-        return self._components.get((price["price_id"],), pl.DataFrame())
+    def _price(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a price with its arithmetic, its purchase option in words and its SKUs."""
+        components = self._components_of(row)
+        words = {
+            "arithmetic": Explanation(row, components, ()).arithmetic,
+            "bought": purchase(row),
+        }
+        return {name: (row | words)[name] for name in SHOWN} | {
+            "skus": [sku for sku, _ in self._sources(row)],
+            "observed_at": row["observed_at"],
+        }
+
+    def _sources(self, row: dict[str, Any]) -> list[Source]:
+        return sources_of(row, self._components_of(row))
+
+    def _components_of(self, row: dict[str, Any]) -> pl.DataFrame:
+        return self._components.get((row["price_id"],), pl.DataFrame())
 
 
-def _fact(price: dict[str, Any]) -> dict[str, Any]:
-    skus = [sku for sku, _ in price["sources"]]
-    return {name: price[name] for name in SHOWN} | {
-        "skus": skus,
-        "observed_at": price["observed_at"],
+def _line(trace: Trace) -> dict[str, Any]:
+    return {
+        "sku": trace.sku,
+        "state": trace.state,
+        "line": (trace.line or "")[:MAX_LINE],
+        "fields": [(name, value[:MAX_FIELD]) for name, value in trace.fields[:MAX_FIELDS]],
     }
-
-
-def fields(trace: Trace) -> list[tuple[str, str]]:
-    """Return the fields of a vendor's line; long ones are cut."""
-    return [(name, value[:MAX_FIELD]) for name, value in trace.fields[:MAX_FIELDS]]
 
 
 def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
