@@ -12,7 +12,6 @@ from hwprices.read.currency import (
     parse_rates,
     read_rates,
     to_usd,
-    without_rate,
 )
 from hwprices.units import Money
 
@@ -89,10 +88,6 @@ def test_without_a_rate_nothing_is_compared_as_if_it_were_usd() -> None:
     assert offers_in_usd(offers(SCALEWAY), {"CNY": Decimal("0.14")}).collect()[
         "usd_per_accelerator_hour"
     ].to_list() == [None]
-
-
-def test_currencies_without_a_rate_are_named() -> None:
-    assert without_rate(["USD", "EUR", "CNY", "EUR"], EUR) == ["CNY"]
 
 
 def test_a_computed_rate_is_rounded_as_money_is() -> None:

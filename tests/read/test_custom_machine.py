@@ -1,4 +1,4 @@
-"""Price custom machines, and apply sustained-use and flexible-commitment discounts."""
+"""Price custom machines, and apply sustained-use discounts."""
 
 import csv
 import gzip
@@ -16,7 +16,6 @@ from tests.helpers.gcp_pages import core_and_ram, normalise_sample, normalise_sk
 from hwprices.errors import HwpricesError
 from hwprices.read.gcp import (
     CustomMachine,
-    flexible_commitment,
     quote_custom_machine,
     sustained_use,
 )
@@ -108,7 +107,7 @@ def test_what_has_no_price_or_is_not_sold_is_named(attachable, request_, words) 
 BOUGHT = ("region", "purchase_option", "term_months")
 
 
-# -- sustained use and flexible commitments --
+# -- sustained use --
 
 
 @pytest.mark.parametrize(
@@ -165,12 +164,3 @@ def test_two_rules_for_one_component_are_refused() -> None:
     with pytest.raises(HwpricesError, match="two rows of flexible_commitment for ram of c3, 12"):
         parse_rules(sheet)
     assert len(parse_rules(sheet.with_columns(term_months=pl.Series([12, 36])))) == 2
-
-
-def test_flexible_commitments() -> None:
-    costs = {"core": Decimal(1), "local_ssd": Decimal(1)}
-    assert flexible_commitment("n2", costs, 12) == Decimal("1.72")
-    assert flexible_commitment("n2", costs, 36) == Decimal("1.54")
-    assert flexible_commitment("m3", costs, 12) is None  # memory-optimized takes 36 months only
-    assert flexible_commitment("m3", costs, 36) == Decimal("1.37")
-    assert flexible_commitment("a3", costs, 36) is None

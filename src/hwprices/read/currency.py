@@ -122,11 +122,6 @@ def _derived() -> dict[str, pl.Expr]:
     }
 
 
-def without_rate(currencies: Iterable[str], rates: Rates) -> list[str]:
-    """List the currencies that cannot be compared with USD."""
-    return sorted({currency for currency in currencies if currency != USD} - set(rates))
-
-
 def rates_used(currencies: Iterable[str], rates: Rates) -> list[str]:
     """Describe the rates of the currencies that have one, with the source of the built-in rate.
 

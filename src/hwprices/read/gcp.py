@@ -1,9 +1,8 @@
-"""Price GCP's custom machines, and apply its discounts: sustained use, flexible commitments.
+"""Price GCP's custom machines, and apply its discount for sustained use.
 
-The rules and their sources are in data/specs/gcp_discounts.csv. Both discounts apply to the
-on-demand prices of components: cores and memory; sustained use also applies to GPUs attached to N1,
-flexible commitments also to the local SSD of some series. They never apply to licenses, or to A100,
-H100 and L4.
+The rules and their sources are in data/specs/gcp_discounts.csv. The discount applies to the
+on-demand prices of components: cores, memory and GPUs attached to N1. It never applies to licenses,
+or to A100, H100 and L4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.specs import packaged_rows
-from hwprices.specs.rules import SUSTAINED, DiscountRule, flexible_shares, parse_rules
+from hwprices.specs.rules import SUSTAINED, DiscountRule, parse_rules
 
 LOCAL_SSD_GIB = 375
 """Size of a local SSD disk of custom machines:
@@ -279,26 +278,3 @@ def _sustained_share(
     for rule, end in zip(tiers, ends, strict=True):
         paid += rule.pays_share * max(min(used_share, end) - rule.from_share_of_month, Decimal(0))
     return paid / used_share
-
-
-def flexible_commitment(
-    series: str,
-    component_costs: Mapping[str, Decimal],
-    term_months: int,
-    rules: Sequence[DiscountRule] | None = None,
-) -> Decimal | None:
-    """Return the cost per hour under a flexible (spend-based) commitment, None if not offered.
-
-    The arguments are those of ``sustained_use``, and ``term_months``: 12 or 36. Components that the
-    commitment does not cover keep their price.
-    """
-    rules = read_discount_rules() if rules is None else rules
-    paid = flexible_shares(rules)
-    covered = {name for name in component_costs if (series, name, term_months) in paid}
-    if not covered:
-        return None
-    costs = (
-        cost * paid[series, name, term_months] if name in covered else cost
-        for name, cost in component_costs.items()
-    )
-    return sum(costs, Decimal(0))

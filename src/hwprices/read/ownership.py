@@ -86,23 +86,15 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     exchange rate is unknown. tco_usd_per_hour is also null for a part that needs a host, because
     the price and power of the host are unknown.
     """
-    return _with_costs(_with_price_and_power(dataset, ownership), ownership).collect()
-
-
-def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     c = pl.col
     power_basis = first_of(
         {"maker": c.max_power_w.is_not_null(), "estimate": c.power_estimate_w.is_not_null()}
     )
-    return dataset.scan("local_hardware").with_columns(
+    machines = dataset.scan("local_hardware").with_columns(
         purchase_price_usd=to_usd(c.price, c.price_currency, ownership.rates),
         power_w=pl.coalesce("max_power_w", "power_estimate_w"),
         power_basis=power_basis,
     )
-
-
-def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
-    c = pl.col
     lifetime_years = pl.lit(float(ownership.lifetime_years))
     utilisation = pl.lit(float(ownership.utilisation))
     pue = pl.lit(float(ownership.pue))
@@ -130,7 +122,7 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
         energy_kwh_per_hour=energy,
         operational_gco2e_per_hour=operational,
         gco2e_per_hour=formulas.gco2e_per_hour(operational, embodied),
-    )
+    ).collect()
 
 
 OLD_PRICE_YEARS = 4

@@ -46,15 +46,14 @@ CURRENT_ONLY = ("max_price", "usd_per")
 """Options that compare current prices, which a history cannot do."""
 
 
+@dataclass(frozen=True)
 class PastTables:
     """The tables of a release, with the machine types and regions of its history.
 
     The history knows only the accelerators of a type that is gone, and only the name of a region.
     """
 
-    def __init__(self, current: Tables) -> None:
-        """Take a release."""
-        self.current = current
+    current: Tables
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as a lazy frame; instance_types and regions include those of the past.
@@ -134,17 +133,6 @@ def understand(
     return search
 
 
-def history_rows(tables: PastTables, search: Search) -> tuple[set[str], pl.LazyFrame]:
-    """Return the machine types of a search, and its rows of the price history."""
-    types = searching.types_of(tables, search) or set()  # ``understand`` requires types
-    conditions = searching.price_conditions(search)
-    rows = scan_types(tables.current, "price_history", types).filter(conditions)
-    if not searching.restricts_machines(search):
-        return types, rows
-    machines = searching.machine_types(tables).filter(searching.machine_conditions(search))
-    return types, rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")
-
-
 PLAIN = Search(os=ANY)  # the default search, for every operating system
 
 
@@ -180,7 +168,11 @@ def answer(
 
 def run(tables: PastTables, search: Search) -> pl.DataFrame:
     """Select the intervals of a search, with the columns that ``answer`` returns."""
-    types, rows = history_rows(tables, search)
+    types = searching.types_of(tables, search) or set()  # ``understand`` requires types
+    rows = scan_types(tables.current, "price_history", types).filter(price_conditions(search))
+    if searching.restricts_machines(search):
+        machines = searching.machine_types(tables).filter(searching.machine_conditions(search))
+        rows = rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")
     count = pl.col("accelerator_count").cast(Money)
     price = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
     marked = mark_placeholders(rows, *_with_placeholders(tables.current, types))
@@ -372,13 +364,9 @@ def diff(
             partly_restated=pl.col("ours") & pl.col("vendors"),
         )
         .select(
-            "change",
-            *PRICE_KEY,
+            *("change", *PRICE_KEY),
             *(f"{when}_{name}" for name in VALUE for when in ("old", "new")),
-            "change_percent",
-            "old_placeholder",
-            "new_placeholder",
-            "partly_restated",
+            *("change_percent", "old_placeholder", "new_placeholder", "partly_restated"),
             "price_id",
         )
         .sort(_rank(), -pl.col("change_percent").abs(), *PRICE_KEY, nulls_last=True)

@@ -67,7 +67,11 @@ def export(
     path = Path(target)
     suffix = path.suffix.lower()
     if suffix == ".iceberg":
-        _check_list_prices(overlays)
+        if overlays is not None:
+            raise HwpricesError(
+                "an Iceberg catalog is of the release's own files, which have list prices",
+                "Write another format, or leave out --overlays and HWPRICES_OVERLAYS.",
+            )
         return export_iceberg(dataset, path, tables)
     if suffix not in (*ONE_TABLE, ".xlsx", ".duckdb"):
         raise HwpricesError(
@@ -111,15 +115,6 @@ def _check_discounts(names: Sequence[str], *, named: bool) -> None:
         )
 
 
-def _check_list_prices(overlays: Overlays | None) -> None:
-    """Refuse own discounts for Iceberg, which shares the files of the release."""
-    if overlays is not None:
-        raise HwpricesError(
-            "an Iceberg catalog is of the release's own files, which have list prices",
-            "Write another format, or leave out --overlays and HWPRICES_OVERLAYS.",
-        )
-
-
 @contextmanager
 def _new_file(path: Path, dataset: Release) -> Iterator[None]:
     """Delete an incomplete file after an error, so that the next try can write it."""
@@ -139,17 +134,21 @@ def _new_file(path: Path, dataset: Release) -> Iterator[None]:
 
 
 def table(dataset: Release, name: str, overlays: Overlays | None = None) -> pl.LazyFrame:
-    """Return a table, or the FOCUS price list; ``prices`` has own discounts applied.
+    """Return a table, or the FOCUS price list.
+
+    With own discounts ``prices`` also has ``list_effective_hourly`` and ``overlay``.
 
     Raises:
         HwpricesError: there is no such table.
     """
     if name == database.FOCUS_VIEW:
         return price_list(dataset)
-    frame = dataset.scan(name)
+    rows = dataset.scan(name)
     if name != "prices" or overlays is None:
-        return frame
-    return with_overlays(dataset, frame, overlays)
+        return rows
+    warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
+    columns = [*rows.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
+    return apply.apply(apply.described(dataset, rows), overlays).select(columns)
 
 
 def price_list(dataset: Release) -> pl.LazyFrame:
@@ -184,13 +183,6 @@ def price_list(dataset: Release) -> pl.LazyFrame:
         while rows := connection.fetchmany(BATCH_ROWS):
             batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
     return pl.concat(batches).lazy()
-
-
-def with_overlays(dataset: Release, prices: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
-    """Apply own discounts to rows of prices; add ``list_effective_hourly`` and ``overlay``."""
-    warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
-    columns = [*prices.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
-    return apply.apply(apply.described(dataset, prices), overlays).select(columns)
 
 
 def _csv(path: Path, rows: pl.DataFrame) -> None:

@@ -53,16 +53,6 @@ def bundled(name: str) -> Built:
     return Built((FOLDER / "bundle" / name).read_text(encoding="utf-8"))
 
 
-def image() -> bytes:
-    """Read the preview image of links to the page."""
-    return (FOLDER / "bundle" / "og.png").read_bytes()
-
-
-def template(name: str) -> str:
-    """Read a template without placeholders."""
-    return (FOLDER / "templates" / name).read_text(encoding="utf-8")
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(

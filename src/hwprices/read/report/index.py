@@ -52,12 +52,7 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
             "accelerator_columns": columns.descriptions(dataset, "accelerators"),
             "benchmarks": benchmarks(dataset, offers),
             "machines_to_buy": files.rows(dataset.scan("local_hardware").collect()),
-            "ownership": {
-                "lifetime_years": DEFAULTS.lifetime_years,
-                "utilisation": DEFAULTS.utilisation,
-                "usd_per_kwh": DEFAULTS.usd_per_kwh,
-                "pue": DEFAULTS.pue,
-            },
+            "ownership": {name: getattr(DEFAULTS, name) for name in OWNERSHIP},
             "recommend": models,
             "private_hosts": PRIVATE_HOSTS,
             "regions": regions(dataset),
@@ -75,6 +70,9 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
         payload.add_table("history", intervals)
     return payload.packed()
 
+
+OWNERSHIP = ("lifetime_years", "utilisation", "usd_per_kwh", "pue")
+"""Assumptions about owned machines that the page shows."""
 
 NO_ACCELERATOR = "no accelerator"
 
@@ -187,15 +185,16 @@ def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]
     )
 
 
+RELEASE = ("version", "created_at", "schema_version", "code_version", "content_sha256")
+PROVIDER = ("status", "kept_from", "origin", "observed_from", "observed_to")
+"""Values of the manifest and of a provider in it."""
+
+
 def about(dataset: Release, offers: pl.DataFrame) -> dict[str, Any]:
     """Describe the release and each provider in it, as JSON values."""
     manifest = dataset.manifest
     return {
-        "version": manifest["version"],
-        "created_at": manifest["created_at"],
-        "schema_version": manifest["schema_version"],
-        "code_version": manifest["code_version"],
-        "content_sha256": manifest["content_sha256"],
+        **{name: manifest[name] for name in RELEASE},
         "tables": {name: entry["rows"] for name, entry in manifest["tables"].items()},
         "providers": [_provider(dataset, offers, name) for name in manifest["providers"]],
         "unmatched_accelerators": manifest["unmatched_accelerators"],
@@ -219,11 +218,7 @@ def _provider(dataset: Release, offers: pl.DataFrame, name: str) -> dict[str, An
     return {
         "id": name,
         "title": provider_title(dataset.release, name),
-        "status": entry["status"],
-        "kept_from": entry["kept_from"],
-        "origin": entry["origin"],
-        "observed_from": entry["observed_from"],
-        "observed_to": entry["observed_to"],
+        **{value: entry[value] for value in PROVIDER},
         "offers": offers.height,
         "machines": offers["instance_type"].n_unique(),
         "regions": offers["region"].n_unique(),
@@ -314,14 +309,9 @@ def history(dataset: Release) -> pl.DataFrame:
             *price_conditions(USUAL),
         )
         .select(
-            "provider",
-            "region",
-            "instance_type",
-            "accelerator_id",
+            *("provider", "region", "instance_type", "accelerator_id"),
             formulas.divide(pl.col("effective_hourly"), count).round(6).alias("usd"),
-            "valid_from",
-            "valid_to",
-            "start_reason",
+            *("valid_from", "valid_to", "start_reason"),
         )
         .sort(pl.all())
         .sort("valid_from", descending=True, maintain_order=True)
@@ -345,16 +335,8 @@ def changes(dataset: Release) -> dict[str, Any]:
         .sort(-pl.col("change_percent").abs(), "price_id", nulls_last=True)
         .head(MAX_CHANGES)
         .select(
-            "change",
-            "provider",
-            "region",
-            "instance_type",
-            "os",
-            "purchase_option",
-            "term_months",
-            "currency",
-            "old_effective_hourly",
-            "new_effective_hourly",
+            *("change", "provider", "region", "instance_type", "os", "purchase_option"),
+            *("term_months", "currency", "old_effective_hourly", "new_effective_hourly"),
             "change_percent",
         )
         .collect()

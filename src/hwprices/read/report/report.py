@@ -18,7 +18,7 @@ import polars as pl
 from hwprices.errors import cannot_write, escaped
 from hwprices.read.citation import cite_all
 from hwprices.read.find import search as searching
-from hwprices.read.report.files import bundled, image, template
+from hwprices.read.report.files import FOLDER
 from hwprices.read.report.index import index
 from hwprices.read.report.pages import MACHINE, SHEET, Machines, ReportPage, ReportPages, file_name
 from hwprices.read.status import provider_title
@@ -46,7 +46,8 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
     references = {citation.price_id: citation.reference for citation in citations}
     yield ("llms.txt", _llms(dataset, sheet))
     yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
-    yield (SCHEMA_FILE, template(SCHEMA_FILE))
+    schema = FOLDER / "templates" / SCHEMA_FILE
+    yield (SCHEMA_FILE, schema.read_text(encoding="utf-8"))
     for row in sheet.iter_rows(named=True):
         offers = cheapest.filter(accelerator_id=row["accelerator_id"])
         path = f"accelerators/{file_name(row['accelerator_id'])}.md"
@@ -321,9 +322,8 @@ def write_into_release(dataset: Release) -> int:
 def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     """Yield the files of a report one by one, to bound memory."""
     offers = dataset.scan("offers").collect()
-    yield ReportPage("page.css", bundled("page.css").text)
-    yield ReportPage("og.png", image())
-    yield ReportPage("LICENSES.txt", bundled("LICENSES.txt").text)
+    for name in ("page.css", "og.png", "LICENSES.txt"):
+        yield ReportPage(name, (FOLDER / "bundle" / name).read_bytes())
     # takes seconds; a full disk is noticed at the small files before it
     yield ReportPage("index.html", index(dataset, offers, machines))
     single = ReportPages(dataset, offers)
