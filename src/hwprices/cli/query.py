@@ -15,7 +15,7 @@ from hwprices.cli.common import call, open_dataset
 from hwprices.cli.tables import money, print_table, table
 from hwprices.read.export import cells
 from hwprices.read.export.cells import to_csv, to_json
-from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
+from hwprices.read.sql import bounded, check, clear_errors
 
 MAX_ROWS = 200  # shown in a terminal; --json prints all
 BATCH = 10_000  # rows of --json and --csv in memory
@@ -59,9 +59,7 @@ def query(
         clear_errors(dataset.tables),
         bounded(connection, max_seconds, max_memory),
     ):
-        check_not_empty(connection, sql)
-        if not unsafe:
-            check(connection, sql)
+        check(connection, sql, may_write=unsafe)
         result = connection.execute(sql)
         if call().for_programs:
             _print_batches(result)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated
 
 import polars as pl
@@ -22,46 +23,34 @@ from hwprices.read.ownership import (
     Ownership,
 )
 from hwprices.release.wording import counted
+from hwprices.specs import csv_rows
 
-PANEL = "Machines to buy"
+ASSUMED = [
+    filters.parameter(
+        row["field"],
+        float | None if row["min"] else float,
+        getattr(DEFAULTS, row["field"]),
+        typer.Option(
+            row["flag"],
+            help=row["help"],
+            min=int(row["min"]) if row["min"] else None,
+            rich_help_panel="Machines to buy",
+        ),
+    )
+    for row in csv_rows(Path(__file__).with_suffix(".csv"))
+]
+"""The options for the fields of ``Ownership``."""
 
 
 @filters.add_options("usd_per")
+@filters.replaced("assumed", ASSUMED)
 def tco(
     *,
     words: Annotated[
         list[str] | None,
         typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
     ] = None,
-    lifetime_years: Annotated[
-        float, typer.Option(help="Years for which the machine is used.", rich_help_panel=PANEL)
-    ] = 5,
-    utilisation: Annotated[
-        float,
-        typer.Option(
-            help="Share of all hours in which an owned machine is in use, 0 to 1.",
-            rich_help_panel=PANEL,
-        ),
-    ] = 0.5,
-    usd_per_kwh: Annotated[
-        float, typer.Option(help="Price of electricity in USD.", rich_help_panel=PANEL)
-    ] = 0.13,
-    pue: Annotated[
-        float,
-        typer.Option(
-            help="Power usage effectiveness of the building: 1 for a machine on a desk.",
-            rich_help_panel=PANEL,
-        ),
-    ] = 1.56,
-    grid: Annotated[
-        float | None,
-        typer.Option(
-            "--grid",
-            help="gCO2e/kWh of your electricity, for its emissions.",
-            min=0,
-            rich_help_panel=PANEL,
-        ),
-    ] = None,
+    assumed: filters.Options,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
@@ -81,14 +70,7 @@ def tco(
 
         hwprices tco --overlays discounts.yaml
     """
-    ownership = Ownership(
-        lifetime_years=lifetime_years,
-        utilisation=utilisation,
-        usd_per_kwh=usd_per_kwh,
-        pue=pue,
-        grid_gco2e_per_kwh=grid,
-        **options,
-    )
+    ownership = Ownership(**assumed, **options)
     machines = open_dataset().tco(ownership, overlays=overlays)
     named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
     for word in words or []:

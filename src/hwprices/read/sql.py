@@ -188,25 +188,18 @@ def lock(connection: "DuckDBPyConnection", files: Sequence[str]) -> "DuckDBPyCon
     return connection
 
 
-def check_not_empty(connection: "DuckDBPyConnection", query: str) -> None:
-    """Refuse a query without a statement. Only parses; runs nothing.
+def check(connection: "DuckDBPyConnection", query: str, *, may_write: bool = False) -> None:
+    """Refuse a query without a statement, or one that may write files. Only parses; runs nothing.
 
     Raises:
-        HwpricesError: the query is empty.
+        HwpricesError: the query is empty, or a statement is refused.
     """
-    if not connection.extract_statements(query):
+    statements = connection.extract_statements(query)
+    if not statements:
         raise HwpricesError("the query is empty", "Write SQL: 'select count(*) from offers'.")
-
-
-def check(connection: "DuckDBPyConnection", query: str) -> None:
-    """Refuse a query with a statement that may write files. Only parses; runs nothing.
-
-    Raises:
-        HwpricesError: a statement is refused.
-    """
-    for statement in connection.extract_statements(query):
+    for statement in statements:
         kind, text = _kind(statement), statement.query
-        if not _in_memory(connection, kind, text):
+        if not may_write and not _in_memory(connection, kind, text):
             raise HwpricesError(
                 f"the query may not read or write files ({kind.lower()} is refused)", REMEDY
             )
@@ -267,7 +260,6 @@ def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -
     from hwprices.read.export.cells import check_names
 
     with _LOCK, clear_errors(tables):
-        check_not_empty(connection, query)
         check(connection, query)
         relation = connection.sql(query)
         if relation is None:

@@ -610,7 +610,6 @@ def sql(dataset: Dataset, query: str) -> Answer:
         asking.clear_errors(dataset.tables),
         asking.bounded(connection, SQL_SECONDS, SQL_MEMORY),
     ):
-        asking.check_not_empty(connection, query)
         asking.check(connection, query)
         found = connection.execute(query)
         columns = [column[0] for column in found.description or ()]

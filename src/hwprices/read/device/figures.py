@@ -71,8 +71,9 @@ def rent(
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
     listed = _lowest(data_centers, on_demand, "on_demand")
     cheapest_spot = _lowest(data_centers, spot, "spot") if spot else LowestPrice()
-    cheapest = _cheapest(data_centers, count, dates)
-    private_host = _cheapest(private, count, dates)
+    options = _price_columns(offers)
+    cheapest = _cheapest(data_centers, count, dates, options)
+    private_host = _cheapest(private, count, dates, options)
     per_hour = listed.price or part_usd_per_hour
     year = _year(data_centers, count, dates)
     if year.price is None and per_hour is not None:
@@ -107,18 +108,23 @@ def _year(offers: pl.DataFrame, count: str, dates: PriceDates) -> LowestPrice:
 
     The hourly price of a commitment includes the upfront payment.
     """
-    suffix = "_usd_per_hour"
     options = [
         name
-        for name in offers.columns
-        if name.endswith(suffix)
-        and not name.startswith(("best_", *LESS_THAN_A_YEAR))
+        for name in _price_columns(offers)
+        if not name.startswith(LESS_THAN_A_YEAR)
         and not any(term in name for term in MORE_THAN_A_YEAR)
     ]
     hourly = _cheapest(offers, count, dates, options)
     if hourly.price is None:
         return hourly
     return replace(hourly, price=hourly.price * HOURS_PER_YEAR)
+
+
+SUFFIX = "_usd_per_hour"
+
+
+def _price_columns(offers: pl.DataFrame) -> list[str]:
+    return [n for n in offers.columns if n.endswith(SUFFIX) and not n.startswith("best_")]
 
 
 def _lowest(offers: pl.DataFrame, column: str, option: str) -> LowestPrice:
@@ -131,20 +137,12 @@ def _lowest(offers: pl.DataFrame, column: str, option: str) -> LowestPrice:
 
 
 def _cheapest(
-    offers: pl.DataFrame, count: str, dates: PriceDates, options: list[str] | None = None
+    offers: pl.DataFrame, count: str, dates: PriceDates, options: list[str]
 ) -> LowestPrice:
-    """Find the lowest price of one unit under any purchase option, with its offer and option.
+    """Find the lowest price of one unit in columns of prices, with its offer and option.
 
-    ``count``: the column with the number of units of a machine. ``options``: columns of prices, by
-    default all.
+    ``count``: the column with the number of units of a machine.
     """
-    suffix = "_usd_per_hour"
-    if options is None:
-        options = [
-            name
-            for name in offers.columns
-            if name.endswith(suffix) and not name.startswith("best_")
-        ]
     seen = [f"{option}_observed_at" for option in DATED]
     prices = offers.unpivot(
         options, index=[*OFFER_KEY, count, *seen], variable_name="option", value_name="machine_usd"
@@ -156,7 +154,7 @@ def _cheapest(
         prices.with_columns(usd=price_of_one).sort("usd", *OFFER_KEY, "option").row(0, named=True)
     )
     place = {name: best[name] for name in OFFER_KEY}
-    option = best["option"].removesuffix(suffix)
+    option = best["option"].removesuffix(SUFFIX)
     return LowestPrice(
         best["usd"],
         f"{'/'.join(place.values())}: {option}",

@@ -11,7 +11,7 @@ from hwprices.read.currency import USD
 from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine
 from hwprices.read.find.options import FIGURES
-from hwprices.read.find.search import EVERY_WAY, SYSTEM, Search
+from hwprices.read.find.search import EVERY_WAY, FIELDS, SYSTEM, Search
 from hwprices.release.release import Release, Tables, names_of
 from hwprices.release.wording import counted, why_unknown
 
@@ -336,24 +336,8 @@ def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
         yield f"{counted(int(reasons['len'].sum()), 'such price')} not known: {named}."
 
 
-WIDENED = {
-    "regions": "place",
-    "purchase_options": "purchase option",
-    "terms": "term",
-    "payments": "way of payment",
-    "max_price": "price limit",
-    "max_price_per_accelerator": "price limit per GPU",
-    **{column: f"condition on the {noun}" for column, noun in FIGURES.items()},
-    "arch": "architecture",
-    "rdma": "RDMA",
-    "bare_metal": "bare metal",
-    "cpu_machines": "CPU",
-    "providers": "cloud",
-    "os": "operating system",
-    "software": "software",
-    "license_model": "license",
-    "tenancy": "tenancy",
-    "in_stock": "stock",
+WIDENED = {row["field"]: row["without"] for row in FIELDS if row["without"]} | {
+    column: f"condition on the {noun}" for column, noun in FIGURES.items()
 }
 """Fields of a search: the name of each in "Without the place: 2 offers"."""
 

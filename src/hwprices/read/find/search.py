@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Literal
 
 import polars as pl
@@ -11,6 +12,7 @@ from hwprices.read import currency
 from hwprices.read.find.options import FIGURES
 from hwprices.release.release import REAL, Tables, scan_types, stock_of
 from hwprices.schemas import PRICE_KEY
+from hwprices.specs import csv_rows
 from hwprices.units import Money, WideMoney
 
 ANY = "any"  # every operating system, or every software
@@ -123,6 +125,9 @@ class Search:
         """Whether accelerators, or kinds of machines by their accelerators, are named."""
         return bool(self.accelerators or self.unknown_accelerators or self.accelerator_kinds)
 
+
+FIELDS = csv_rows(Path(__file__).with_name("fields.csv"))
+"""Names of fields of a search in sentences; ``options.FIGURES`` has those of figures."""
 
 USUAL = Search()
 """The default: Linux on shared hardware, without software."""

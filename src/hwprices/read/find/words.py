@@ -38,6 +38,7 @@ from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
 from hwprices.read.find.search import (
     ANY,
     COMMITMENT,
+    FIELDS,
     NO_ACCELERATOR,
     RDMA,
     WITH_TERM,
@@ -118,17 +119,7 @@ AS_OPTION = {
 
 A word of a kind without an option has no other meaning."""
 
-ONE_VALUE = {
-    **FIGURES,
-    "arch": "instruction set",
-    "rdma": "kind of RDMA",
-    "os": "operating system",
-    "max_price": "highest price",
-    "max_price_per_accelerator": "highest price per accelerator",
-    "software": "software",
-    "license_model": "license",
-    "tenancy": "tenancy",
-}
+ONE_VALUE = FIGURES | {row["field"]: row["one_value"] for row in FIELDS if row["one_value"]}
 """Fields of a search that hold one value: the name of each in an error."""
 
 EMPTY = Search(os="", software="", license_model="", tenancy="")
