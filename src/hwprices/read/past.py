@@ -155,9 +155,6 @@ def answer(
         The columns of price_history; ``placeholder``, see ``mark_placeholders``; and
         per_accelerator_hour, the effective_hourly of one accelerator. Sorted by machine, place,
         purchase option and time.
-
-    Raises:
-        HwpricesError: the question is not understood.
     """
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)

@@ -65,11 +65,7 @@ class OpenRelease:
         self._is_warm = False
 
     def get(self) -> "Dataset":
-        """Return the release.
-
-        Raises:
-            HwpricesError: there is none at the root.
-        """
+        """Return the release."""
         from hwprices.read.agents.tools import KeptDataset
 
         with self._lock:

@@ -597,11 +597,7 @@ SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
 
 
 def sql(dataset: Dataset, query: str) -> Answer:
-    """Run a query in the locked DuckDB.
-
-    Raises:
-        HwpricesError: the query is wrong or refused, takes too long, or a row is too long.
-    """
+    """Run a query in the locked DuckDB."""
     from hwprices.read import sql as asking
 
     connection = dataset.locked_duckdb(SQL_MEMORY)
@@ -645,10 +641,6 @@ ANSWERS: Mapping[str, Callable[..., Answer]] = {
 
 
 def call(dataset: Dataset, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
-    """Answer a call, within MAX_TOKENS.
-
-    Raises:
-        HwpricesError: an argument is unknown, missing or not understood.
-    """
+    """Answer a call, within MAX_TOKENS."""
     tool.check(arguments)
     return ANSWERS[tool.name](dataset, **arguments).fitted()

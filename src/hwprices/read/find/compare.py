@@ -67,9 +67,6 @@ def compare(
     in any region. Each price has its region and whether it is stale; it is null if the release has
     none. A commitment also has its plan, and the share of hours from which it costs less than on
     demand in its region. ``Dataset.compare`` describes the arguments.
-
-    Raises:
-        HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
     vocabulary = ReleaseWords.of(dataset)
     machines, notes = words.resolve_machines(vocabulary, names)

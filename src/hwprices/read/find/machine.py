@@ -65,9 +65,6 @@ def answer(
 
     ``text``: which prices, in words. ``options``: those of ``Options``. Without ``os``, ``license``
     or ``tenancy``, all of them.
-
-    Raises:
-        HwpricesError: there is no such machine type, or an option is not understood.
     """
     names = ReleaseWords.of(dataset)
     values = read(options)

@@ -86,11 +86,7 @@ def answer(
     shown: int | None = None,
     **options: Unpack[Options],
 ) -> OfferAnswer:
-    """Find offers. ``options`` are those of ``Options``; ``shown`` as in ``run``.
-
-    Raises:
-        HwpricesError: a word or option is not understood, or ``sort`` is unknown.
-    """
+    """Find offers. ``options`` are those of ``Options``; ``shown`` as in ``run``."""
     search = request.request(ReleaseWords.of(dataset), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=overlays, shown=shown)
 

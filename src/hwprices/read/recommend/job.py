@@ -42,11 +42,7 @@ class Job(Question):
 
 
 def make_job(question: Question) -> Job:
-    """Check a question and fill in its defaults.
-
-    Raises:
-        HwpricesError: a value is out of range; the line says which, and what is allowed.
-    """
+    """Check a question and fill in its defaults."""
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
     training, wanted = question.is_training, question.context
