@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import IO
 
@@ -21,8 +22,7 @@ from tests.helpers.terminal import run
 
 import hwprices
 from hwprices import cli
-from hwprices.cli.tco import tco
-from hwprices.read.ownership import DEFAULTS
+from hwprices.specs import csv_rows
 
 VERSION = "20260801T000000Z"
 PIPELINE_COMMANDS = ["refresh", "serve"]
@@ -284,12 +284,11 @@ def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     assert "Speeds of one user" in text
 
 
-def test_owning_is_assumed_the_same_in_commands_and_in_python() -> None:
-    options = inspect.signature(tco).parameters
-    assumed = ("lifetime_years", "utilisation", "usd_per_kwh", "pue")
-    assert [options[name].default for name in assumed] == [
-        getattr(DEFAULTS, name) for name in assumed
-    ]
+def test_every_described_option_is_a_parameter_of_its_command() -> None:
+    for row in csv_rows(Path(cli.__file__).with_name("options.csv")):
+        name = row["command"]
+        file = import_module(f"hwprices.cli.{cli.FILES.get(name, 'common')}")
+        assert row["parameter"] in inspect.signature(getattr(file, name)).parameters, row
 
 
 def test_shared_options_may_stand_in_front_of_the_command(market: Path) -> None:
@@ -433,7 +432,9 @@ def test_help_imports_no_polars() -> None:
 
 FIND = """
 import sys
+from importlib import import_module
 from hwprices import cli
+from hwprices.specs import csv_rows
 from hwprices.cli import app
 app(["find", "--root", sys.argv[1]], standalone_mode=False)
 print(*sorted(sys.modules), sep="\\n", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 import typer
@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_json, shares
+from hwprices.cli.common import call, described, open_dataset, print_json, shares
 from hwprices.cli.tables import (
     Cell,
     Row,
@@ -39,64 +39,17 @@ ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 
 @shares("root", "version", "json")
 @filters.add_options("usd_per")
+@described(on=filters.providers, region=filters.regions)
 def bill(
     *,
-    action: Annotated[
-        Literal["check", "reprice"],
-        typer.Argument(help="check: compare with list prices; reprice: cost elsewhere."),
-    ],
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="A bill, or a folder with its parts: FOCUS 1.0 to 1.3, AWS CUR 1 and 2, Azure cost"
-            " export, Google's detailed export; CSV, gzip, Parquet or JSON lines.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write every line with its match, price_id and citation: .parquet, .csv or .xlsx.",
-            rich_help_panel=CHECK,
-        ),
-    ] = None,
-    nearest: Annotated[
-        bool,
-        typer.Option(
-            "--nearest",
-            help="Compare lines older than the price history with the first known price.",
-            rich_help_panel=CHECK,
-        ),
-    ] = False,
+    action: Literal["check", "reprice"],
+    file: Path,
+    out: Path | None = None,
+    nearest: bool = False,
     overlays: filters.OverlayFile = None,
-    on: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--on",
-            metavar="PROVIDER",
-            help=f"Clouds to move to. Default: the bill's own. {filters.SEVERAL}",
-            rich_help_panel=REPRICE,
-            autocompletion=filters.providers,
-        ),
-    ] = None,
-    option: Annotated[
-        str,
-        typer.Option(
-            help="Purchase option there: on_demand, spot, reserved, savings_plan, committed_use, or"
-            " commitment for the cheapest commitment.",
-            rich_help_panel=REPRICE,
-        ),
-    ] = "on_demand",
-    region: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Region there. Default: the cheapest of the machine's continent."
-            f" {filters.SEVERAL}",
-            rich_help_panel=REPRICE,
-            autocompletion=filters.regions,
-        ),
-    ] = None,
+    on: list[str] | None = None,
+    option: str = "on_demand",
+    region: list[str] | None = None,
     options: filters.Options,
 ) -> None:
     """Check a cloud's bill, or reprice its usage.

@@ -1,9 +1,11 @@
 """What all commands share: options, errors in one line, and how answers are printed."""
 
+import inspect
+import json
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from hwprices.errors import HwpricesError, HwpricesWarning, install_command
+from hwprices.specs import csv_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,6 +78,54 @@ ReleaseArgument = Annotated[
     str, typer.Argument(help="Which release; `hwprices show releases` lists them.")
 ]
 
+_OPTIONS = csv_rows(Path(__file__).with_name("options.csv"))
+
+
+def described(**completers: Callable[..., Any]) -> Callable[[Callable[..., None]], Any]:
+    """Decorate a command whose arguments and options ``options.csv`` describes.
+
+    ``completers``: by parameter, the function that completes it in a shell.
+    """
+
+    def describe(command: Callable[..., None]) -> Callable[..., None]:
+        rows = {row["parameter"]: row for row in _OPTIONS if row["command"] == command.__name__}
+        signature = inspect.signature(command)
+        parameters = [
+            each.replace(
+                annotation=Annotated[
+                    each.annotation, _declared(rows[each.name], completers.get(each.name))
+                ]
+            )
+            if each.name in rows
+            else each
+            for each in signature.parameters.values()
+        ]
+        # typer reads both
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
+
+    return describe
+
+
+def _declared(row: Mapping[str, str], completer: Callable[..., Any] | None) -> Any:
+    """Return typer's declaration of an argument or option."""
+    shown: Any = {"metavar": row["metavar"] or None, "help": row["help"]}
+    if row["kind"] == "argument":
+        return typer.Argument(**shown, autocompletion=completer)
+    least, most = (json.loads(row[end] or "null") for end in ("min", "max"))
+    return typer.Option(
+        *row["flags"].split(),
+        **shown,
+        autocompletion=completer,
+        min=least,
+        max=most,
+        envvar=row["variable"] or None,
+        rich_help_panel=row["panel"] or None,
+        show_default=row["default"] != "false" and (row["default"] or True),
+    )
+
+
 SHARED = ("root", "version", "limit", "json", "csv")
 """The shared options. A command takes all of them unless ``shares`` lists some."""
 
@@ -89,40 +140,21 @@ def shares(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return mark
 
 
+@described()
+def shared(
+    root: str = "",
+    release: str = "",
+    limit: int | None = None,
+    as_json: bool = False,
+    as_csv: bool = False,
+) -> None:
+    """Declare the shared options; typer reads the signature."""
+
+
 def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
     """Return the shared options with these names."""
-
-    def options(
-        root: Annotated[
-            str,
-            typer.Option(
-                envvar="HWPRICES_ROOT",
-                help="The dataset: a folder, or s3://, gs://, az://. Default: the folder data.",
-            ),
-        ] = "",
-        release: Annotated[
-            str,
-            typer.Option(
-                "--version",
-                help="Which release; `hwprices show releases` lists them.",
-                show_default=False,
-            ),
-        ] = "",
-        limit: Annotated[
-            int | None,
-            typer.Option(
-                min=1, help="How many rows. Default: a screenful; all with --csv or --json."
-            ),
-        ] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-        as_csv: Annotated[
-            bool, typer.Option("--csv", help="Print CSV, for spreadsheets and programs.")
-        ] = False,
-    ) -> None:
-        """Declare the options; typer reads the signature."""
-
     app = typer.Typer(add_completion=False)
-    app.command()(options)
+    app.command()(shared)
     chosen = {f"--{name}" for name in names}
     return [option for option in typer.main.get_command(app).params if chosen & {*option.opts}]
 

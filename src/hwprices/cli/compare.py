@@ -4,15 +4,14 @@ from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-import typer
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import open_dataset, print_frame, shares
+from hwprices.cli.common import described, open_dataset, print_frame, shares
 from hwprices.cli.device import SERVED, render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
@@ -43,28 +42,12 @@ from hwprices.specs import csv_rows
 
 @shares("root", "version", "json", "csv")
 @filters.add_options("region", "os", "usd_per")
+@described(machine_types=filters.machines, model=filters.models)
 def compare(
     *,
-    machine_types: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TYPE…",
-            help="Machine types; case and the vendor's prefix do not matter. Put the cloud before a"
-            " name that several clouds have: 'nebius NVIDIA HGX H100'.",
-            autocompletion=filters.machines,
-        ),
-    ],
-    equals: Annotated[
-        bool,
-        typer.Option("--equals", help="Add the most similar machine of every other cloud."),
-    ] = False,
-    model: Annotated[
-        str,
-        typer.Option(
-            help="Add how fast each serves a model, and for how much: llama-3.3-70b, 70B.",
-            autocompletion=filters.models,
-        ),
-    ] = "",
+    machine_types: list[str],
+    equals: bool = False,
+    model: str = "",
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:

@@ -3,16 +3,15 @@
 import math
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, not_collected, open_dataset, print_frame
+from hwprices.cli.common import call, described, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import SCREENFUL, Row, codes, count, listing, table, table_of
 from hwprices.errors import HwpricesError
 from hwprices.read.find import covers, request
@@ -22,15 +21,12 @@ from hwprices.release.wording import ago
 
 
 @filters.add_options("provider")
+@described()
 def coverage(
     *,
     options: filters.Options,
-    columns: Annotated[
-        bool, typer.Option("--columns", help="List columns of tables, not regions.")
-    ] = False,
-    unknown: Annotated[
-        bool, typer.Option("--unknown", help="List unknown words of the vendors, not regions.")
-    ] = False,
+    columns: bool = False,
+    unknown: bool = False,
 ) -> None:
     """Show which regions have prices, and how old they are.
 

@@ -2,16 +2,15 @@
 
 from functools import partial
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import open_dataset, print_frame, shares
+from hwprices.cli.common import described, open_dataset, print_frame, shares
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
@@ -37,15 +36,10 @@ CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-dat
 
 @shares("root", "version", "json", "csv")
 @filters.add_options("usd_per")
+@described(name=filters.devices)
 def device(
     *,
-    name: Annotated[
-        list[str],
-        typer.Argument(
-            help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.",
-            autocompletion=filters.devices,
-        ),
-    ],
+    name: list[str],
     options: filters.Options,
 ) -> None:
     """Describe an accelerator, CPU or machine.

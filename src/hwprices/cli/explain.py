@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 import typer
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_frame, print_json, shares
+from hwprices.cli.common import call, described, open_dataset, print_frame, print_json, shares
 from hwprices.cli.tables import Row, codes, money, place, table, table_of
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read import explain as tracing
@@ -29,25 +29,15 @@ SHOWN = 40  # prices
 
 
 @filters.add_options("provider")
+@described()
 def explain(
     *,
-    price: Annotated[str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")],
+    price: str,
     options: filters.Options,
-    region: Annotated[str | None, typer.Option(help="Only this region.")] = None,
-    os: Annotated[
-        str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
-    ] = None,
-    purchase_option: Annotated[
-        str | None,
-        typer.Option(
-            "--purchase-option",
-            "--option",
-            help="Only this purchase option: on_demand, spot, reserved …",
-        ),
-    ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Show the vendor's lines as they are.")
-    ] = False,
+    region: str | None = None,
+    os: str | None = None,
+    purchase_option: str | None = None,
+    raw: bool = False,
 ) -> None:
     """Trace a price back to the vendor's line.
 
@@ -204,20 +194,12 @@ def _short_names(names: Sequence[str]) -> list[str]:
 
 @shares("root", "version", "json")
 @filters.add_options("region", "os")
+@described()
 def cite(
     *,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PRICE",
-            help="A price_id, or words as find takes them: p5.48xlarge us-east-1 on_demand.",
-        ),
-    ],
+    words: list[str],
     options: filters.Options,
-    as_: Annotated[
-        Literal["text", "markdown", "json", "bibtex"],
-        typer.Option("--format", help="Format of the citation."),
-    ] = "text",
+    as_: Literal["text", "markdown", "json", "bibtex"] = "text",
 ) -> None:
     """Cite a price in one line, with SKU, page and release.
 
@@ -240,22 +222,10 @@ MAX_BYTES = 16 << 20  # about 20,000 citations
 
 
 @shares("root", "version", "json")
+@described()
 def recheck(
-    citations: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CITATION",
-            help="What hwprices cite printed, its last word, or a file with citations; - is stdin.",
-        ),
-    ],
-    live: Annotated[
-        bool,
-        typer.Option(
-            "--live",
-            help="Download the vendor's current page with the price; for AWS the complete price"
-            " list of a region.",
-        ),
-    ] = False,
+    citations: list[str],
+    live: bool = False,
 ) -> None:
     """Check whether cited prices still hold.
 

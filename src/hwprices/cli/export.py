@@ -1,12 +1,12 @@
 """Write files: ``hwprices export`` for other programs, ``hwprices export report`` for a browser."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import open_dataset, shares
+from hwprices.cli.common import described, open_dataset, shares
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read.dataset import Dataset
 
@@ -15,39 +15,13 @@ TOOLS = ("gpuhunt", "skypilot", "opencost", "karpenter")
 
 @shares("root", "version")
 @filters.add_options("provider", "region", "type", "option")
+@described(tool=lambda: list(TOOLS))
 def export(
     *,
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Its suffix sets the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
-            "folder with an Iceberg catalog over the release's own files. With --as: a new folder.",
-        ),
-    ],
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is"
-            " the price list with FOCUS column names. Default: offers; all for .duckdb and"
-            " .iceberg.",
-        ),
-    ] = None,
-    all_columns: Annotated[
-        bool,
-        typer.Option(help="Offers in Excel with all columns, not only the 25 most used."),
-    ] = False,
-    tool: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="TOOL",
-            help=f"Files of another tool (docs/integrations.md): {', '.join(TOOLS)}."
-            " The options below choose the prices.",
-            autocompletion=lambda: list(TOOLS),
-        ),
-    ] = None,
+    target: Path,
+    table: list[str] | None = None,
+    all_columns: bool = False,
+    tool: str | None = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
@@ -108,8 +82,9 @@ def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> Non
 
 
 @shares("root", "version")
+@described()
 def report(
-    out: Annotated[Path, typer.Option(help="The folder to write into.")] = Path("report"),
+    out: Path = Path("report"),
 ) -> None:
     """Write a release as pages for a browser.
 

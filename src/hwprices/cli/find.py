@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import Per, call, not_collected, open_dataset, print_frame
+from hwprices.cli.common import Per, call, described, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import HOURS, SCREENFUL, amount, codes, money, number, option, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
@@ -26,19 +25,13 @@ from hwprices.release.wording import counted
 
 
 @filters.add_options(*filters.MACHINE, "provider", "region", "option", "os", "in_stock", "usd_per")
+@described()
 def find(
     *,
     words: filters.Words = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
-    sort: Annotated[
-        str,
-        typer.Option(
-            help="A figure: price, price_per_accelerator, price_per_vcpu, memory, vcpu,"
-            " accelerators, network, carbon, or a column of --json; with - before it the highest"
-            " first: -memory."
-        ),
-    ] = "price",
+    sort: str = "price",
     per: Per = "hour",
 ) -> None:
     """Find offers by words or options.

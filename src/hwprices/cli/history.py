@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import polars as pl
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_frame, shares
+from hwprices.cli.common import call, described, open_dataset, print_frame, shares
 from hwprices.cli.tables import codes, count_hidden, cut, listing, money, number
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read import past
@@ -29,17 +29,12 @@ SHOWN = 10  # purchase options or intervals on a screen
 
 
 @filters.add_options("region", "os")
+@described()
 def history(
     *,
     words: filters.Words = None,
     options: filters.Options,
-    rebuild: Annotated[
-        bool,
-        typer.Option(
-            "--rebuild",
-            help="Rebuild the history from all kept releases, and compare it with the stored one.",
-        ),
-    ] = False,
+    rebuild: bool = False,
 ) -> None:
     """Show past prices of a machine type or accelerator.
 
@@ -356,23 +351,14 @@ def accelerator_lines(rows: pl.DataFrame, *, width: int, chart: bool, limit: int
 
 
 @shares("root")
+@described()
 def backfill(
-    provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws or gcp.")],
-    since: Annotated[str, typer.Option(help="First day: 2024-01-01.")],
-    until: Annotated[str, typer.Option(help="Last day. Default: today.")] = "",
-    every: Annotated[
-        Literal["month", "quarter", "year"],
-        typer.Option(
-            help="Fetch the first price list of each month, quarter or year. Spot: every day."
-        ),
-    ] = "month",
-    region: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this region; may be repeated. Default: all of the last run."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print how much it would download, and stop.")
-    ] = False,
+    provider: str,
+    since: str,
+    until: str = "",
+    every: Literal["month", "quarter", "year"] = "month",
+    region: list[str] | None = None,
+    dry_run: bool = False,
 ) -> None:
     """Fetch past prices from the vendor itself.
 

@@ -3,16 +3,15 @@
 import re
 from collections.abc import Mapping
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import Per, call, open_dataset, print_frame
+from hwprices.cli.common import Per, call, described, open_dataset, print_frame
 from hwprices.cli.tables import (
     HOURS,
     PAYS_FROM,
@@ -40,22 +39,11 @@ from hwprices.release.wording import counted, purchase, system, why_unknown
 
 
 @filters.add_options("provider", "region", "os", "usd_per")
+@described(machine_type=filters.machines)
 def price(
     *,
-    machine_type: Annotated[
-        str,
-        typer.Argument(
-            metavar="TYPE",
-            help="A machine type: g6.xlarge, d4s_v5. Case and the vendor's prefix do not matter.",
-            autocompletion=filters.machines,
-        ),
-    ],
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Which prices, in the words of find: europe spot, 1y, windows, dedicated."
-        ),
-    ] = None,
+    machine_type: str,
+    words: list[str] | None = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
     per: Per = "hour",

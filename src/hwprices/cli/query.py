@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from duckdb import DuckDBPyConnection
 from rich.console import RenderableType
 
-from hwprices.cli.common import call, open_dataset
+from hwprices.cli.common import call, described, open_dataset
 from hwprices.cli.tables import money, print_table, table
 from hwprices.read.export import cells
 from hwprices.read.export.cells import to_csv, to_json
@@ -21,25 +21,12 @@ MAX_ROWS = 200  # shown in a terminal; --json prints all
 BATCH = 10_000  # rows of --json and --csv in memory
 
 
+@described()
 def query(
-    sql: Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")],
-    max_seconds: Annotated[
-        float, typer.Option("--max-seconds", min=0.001, help="How long the query may take.")
-    ] = 300,  # 100 times the slowest example of the documentation
-    max_memory: Annotated[
-        str,
-        typer.Option(
-            "--max-memory", help="Memory that the query may use: 4GB, or 50% of the machine's."
-        ),
-    ] = "50%",
-    unsafe: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe",
-            help="Let the query read and write any of your files, and load extensions from the "
-            "network. Only for your own queries over a dataset that you trust.",
-        ),
-    ] = False,
+    sql: str,
+    max_seconds: float = 300,  # 100 times the slowest example of the documentation
+    max_memory: str = "50%",
+    unsafe: bool = False,
 ) -> None:
     """Query the dataset in SQL.
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from math import isinf
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import polars as pl
 import typer
@@ -16,7 +16,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_frame, shares
+from hwprices.cli.common import call, described, open_dataset, print_frame, shares
 from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
 from hwprices.cli.tco import NEVER, within_lifetime, year
 from hwprices.errors import HwpricesError, install_command
@@ -73,43 +73,18 @@ QUESTION = [_option(one) for one in fields(Question) if one.name in ABOUT]
 
 SHOWN = 8  # machines: those worth a second look
 
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        help="The model: its name (llama-3.3-70b, meta-llama/Llama-3.1-70B-Instruct, sdxl, whisper)"
-        " or number of parameters (70B).",
-        autocompletion=filters.models,
-    ),
-]
-Places = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Accelerators, clouds and places: 8xh100 aws europe. Community hosts are ranked only"
-        " with the word community, regions for governments only by name."
-    ),
-]
-Top = Annotated[
-    int | None,
-    typer.Option(
-        "--limit",
-        "--top",
-        min=1,
-        help="How many machines to rent, and as many to buy; without it 8 and 5, and all with"
-        " --csv, --json.",
-    ),
-]
-
 
 @shares("root", "version", "json", "csv")
 @filters.add_options("usd_per")
 @filters.replaced("asked", QUESTION)
+@described(model=filters.models)
 def recommend(
     *,
-    model: ModelName,
-    words: Places = None,
+    model: str,
+    words: list[str] | None = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
-    top: Top = None,
+    top: int | None = None,
     asked: filters.Options,
 ) -> None:
     """Rank machines for a model, to rent and to buy.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import typer
 from rich.console import Console
@@ -24,7 +24,7 @@ from hwprices.flows import prefect_server
 # isort: split
 # The imports above set environment variables that polars reads on import.
 from hwprices import collect, providers
-from hwprices.cli.common import call, print_line, shares
+from hwprices.cli.common import call, described, print_line, shares
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
 from hwprices.cli.tables import listing, print_table
@@ -106,46 +106,14 @@ class RefreshOutcome:
 
 
 @shares("root")
+@described()
 def refresh(
-    source: Annotated[
-        str,
-        typer.Option(
-            help="sample replays the bundled vendor pages, offline; live asks the vendors.",
-            envvar="HWPRICES_SOURCE",
-        ),
-    ] = "sample",
-    provider: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this provider; may be given several times. Default: all."),
-    ] = None,
-    region: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this region; may be given several times. Others stay as they were,"
-            " but are left out for GCP, which has one catalog for all."
-        ),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this kind of page, such as spot; may be given several times."
-            " Others stay as they were."
-        ),
-    ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Publish a part that the gate held, after a look at it: aws:p5.48xlarge."
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Exit with 4 if a unit failed or was carried over, or a vendor uses an unknown"
-            " word.",
-        ),
-    ] = False,
+    source: str = "sample",
+    provider: list[str] | None = None,
+    region: list[str] | None = None,
+    kind: list[str] | None = None,
+    accept: list[str] | None = None,
+    strict: bool = False,
 ) -> None:
     """Collect prices and machines from the clouds and publish them as a release.
 

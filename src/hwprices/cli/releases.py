@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import typer
@@ -12,6 +12,7 @@ from hwprices.cli.common import (
     LATEST,
     ReleaseArgument,
     call,
+    described,
     open_dataset,
     print_csv,
     print_frame,
@@ -123,13 +124,9 @@ def verify(version: ReleaseArgument = LATEST) -> None:
 
 
 @shares("root", "json")
+@described()
 def reproduce(
-    version: Annotated[
-        str,
-        typer.Argument(
-            help="Which release; `hwprices show releases` lists them.", metavar="VERSION"
-        ),
-    ] = LATEST,
+    version: str = LATEST,
 ) -> None:
     """Rebuild a release from its landed pages.
 
@@ -157,27 +154,12 @@ def reproduce(
 
 
 @shares("root")
+@described()
 def prune(
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            show_default="HWPRICES_KEEP_RELEASES, else 30",
-            help="How many of the newest releases to keep.",
-        ),
-    ] = None,
-    thin: Annotated[
-        bool,
-        typer.Option(
-            "--thin/--no-thin",
-            help="Of older releases, keep the first of each day for a month and the first of each"
-            " month for good; or keep none.",
-        ),
-    ] = True,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be deleted, and delete nothing.")
-    ] = False,
+    keep: int | None = None,
+    thin: bool = True,
+    yes: bool = False,
+    dry_run: bool = False,
 ) -> None:
     """Delete old releases and the pages only they need.
 

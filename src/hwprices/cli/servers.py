@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hwprices.cli.common import call, shares
+from hwprices.cli.common import call, described, shares
 from hwprices.errors import HwpricesError, install_command
 
 NAME = "hwprices"
@@ -91,8 +91,9 @@ SetupName = Literal["systemd", "compose", "kubernetes", "ecs"]  # The folders of
 
 
 @shares()
+@described()
 def deploy(
-    setup: Annotated[SetupName, typer.Argument(help="Which set-up of the folder deploy/.")],
+    setup: SetupName,
     job_template: Annotated[
         Path | None,
         typer.Option(
@@ -102,14 +103,7 @@ def deploy(
             help="The jobs of a Kubernetes work pool.",
         ),
     ] = None,
-    notify_url: Annotated[
-        str | None,
-        typer.Option(
-            envvar="HWPRICES_NOTIFY_URL",
-            help="A Slack-compatible webhook that gets a message when an automation fires. It is a"
-            " secret: prefer the variable.",
-        ),
-    ] = None,
+    notify_url: str | None = None,
 ) -> None:
     """Create the schedules on your own Prefect server.
 
@@ -162,30 +156,11 @@ def worker() -> None:
 
 
 @shares("root", "version")
+@described()
 def mcp(
-    http: Annotated[
-        int | None,
-        typer.Option(
-            "--http",
-            metavar="PORT",
-            min=1,
-            max=65_535,
-            help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp, in place of stdin and"
-            " stdout.",
-        ),
-    ] = None,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Add the tool sql: queries of the tables only.")
-    ] = False,
-    print_config: Annotated[
-        str | None,
-        typer.Option(
-            "--print-config",
-            metavar="PROGRAM",
-            help="Print the lines that a program needs: claude, claude-desktop, vscode, cursor,"
-            " windsurf, zed, codex or gemini.",
-        ),
-    ] = None,
+    http: int | None = None,
+    sql: bool = False,
+    print_config: str | None = None,
 ) -> None:
     """Serve agents over the Model Context Protocol.
 

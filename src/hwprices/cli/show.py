@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -19,6 +18,7 @@ from hwprices.cli.common import (
     LATEST,
     ReleaseArgument,
     call,
+    described,
     open_dataset,
     print_frame,
     print_json,
@@ -308,15 +308,11 @@ SHOWN = 20  # prices, a screenful
 
 @shares("root", "limit", "json", "csv")
 @filters.add_options("provider", "region", "type", *filters.PURCHASE)
+@described()
 def diff(
     *,
-    older: Annotated[
-        str,
-        typer.Argument(
-            help="The earlier release, or a day such as 2026-10-01. Default: the previous release."
-        ),
-    ] = "",
-    newer: Annotated[str, typer.Argument(help="The later release.")] = "latest",
+    older: str = "",
+    newer: str = "latest",
     options: filters.Options,
 ) -> None:
     """Show how the prices of two releases differ.

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.cli.common import call, print_csv, print_json, shares
+from hwprices.cli.common import call, described, print_csv, print_json, shares
 from hwprices.cli.tables import codes, print_table, table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 
 @shares("root", "json", "csv")
+@described()
 def status(
-    max_age: Annotated[
-        str,
-        typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age."),
-    ] = "",
+    max_age: str = "",
 ) -> None:
     """Describe the status of each provider.
 
@@ -113,11 +111,9 @@ STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 
 
 @shares("root", "json")
+@described()
 def preflight(
-    provider: Annotated[
-        list[str] | None,
-        typer.Option("--provider", help="Check this provider only; may be repeated. Default: all."),
-    ] = None,
+    provider: list[str] | None = None,
 ) -> None:
     """Check what a live run will need, before it starts.
 
@@ -186,13 +182,9 @@ def _render(subject: "Subject") -> Group:
 
 
 @shares("root", "json")
+@described()
 def sheets(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE]", help="A sheet to check; its name is the provider's: lambda.csv."
-        ),
-    ] = None,
+    file: Path | None = None,
 ) -> None:
     """List price sheets by age, or check one.
 

@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
-from typing import Annotated
 
 import polars as pl
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_frame
+from hwprices.cli.common import call, described, open_dataset, print_frame
 from hwprices.cli.tables import Cell, Row, codes, money, number, table_of
 from hwprices.errors import HwpricesError
 from hwprices.read.ownership import (
@@ -23,34 +20,18 @@ from hwprices.read.ownership import (
     Ownership,
 )
 from hwprices.release.wording import counted
-from hwprices.specs import csv_rows
-
-ASSUMED = [
-    filters.parameter(
-        row["field"],
-        float | None if row["min"] else float,
-        getattr(DEFAULTS, row["field"]),
-        typer.Option(
-            row["flag"],
-            help=row["help"],
-            min=int(row["min"]) if row["min"] else None,
-            rich_help_panel="Machines to buy",
-        ),
-    )
-    for row in csv_rows(Path(__file__).with_suffix(".csv"))
-]
-"""The options for the fields of ``Ownership``."""
 
 
 @filters.add_options("usd_per")
-@filters.replaced("assumed", ASSUMED)
+@described()
 def tco(
     *,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
-    ] = None,
-    assumed: filters.Options,
+    words: list[str] | None = None,
+    lifetime_years: float = DEFAULTS.lifetime_years,
+    utilisation: float = DEFAULTS.utilisation,
+    usd_per_kwh: float = DEFAULTS.usd_per_kwh,
+    pue: float = DEFAULTS.pue,
+    grid: float | None = DEFAULTS.grid_gco2e_per_kwh,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
@@ -70,7 +51,14 @@ def tco(
 
         hwprices tco --overlays discounts.yaml
     """
-    ownership = Ownership(**assumed, **options)
+    ownership = Ownership(
+        lifetime_years=lifetime_years,
+        utilisation=utilisation,
+        usd_per_kwh=usd_per_kwh,
+        pue=pue,
+        grid_gco2e_per_kwh=grid,
+        **options,
+    )
     machines = open_dataset().tco(ownership, overlays=overlays)
     named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
     for word in words or []:

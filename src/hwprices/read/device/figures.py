@@ -265,7 +265,7 @@ def _usd_per_million(usd_per_hour: Decimal, tokens_per_second: float) -> Decimal
 def _token_price(
     model: str, usd: Decimal, basis: str, system: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Fill a row of TOKEN_PRICES; ``system`` is the row of benchmarks behind the price."""
+    """Return a row of token_prices in ``lists.csv``; ``system``: its row of benchmarks."""
     system = system or {}
     return {
         "model": model,
