@@ -1,6 +1,7 @@
 """Offers found by words and options, machine types by name, and why there is nothing."""
 
 import json
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -29,6 +30,7 @@ from hwprices.read.find import names, offers, request, search, words
 from hwprices.read.find.covers import why_nothing
 from hwprices.read.find.names import NamedMachine, NamedPlace, ReleaseWords, regions_by_name
 from hwprices.read.find.search import Search
+from hwprices.specs import csv_rows
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
 
@@ -972,3 +974,10 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
     for text in (*wrong, "h100 not china and aws"):
         with pytest.raises(HwpricesError):
             sample.find(text)
+
+
+@pytest.mark.parametrize("row", csv_rows(Path(words.__file__).with_name("rewritten.csv")))
+def test_the_example_of_a_rewritten_phrase_is_true(row: dict[str, str]) -> None:
+    text, _, expected = row["example"].partition(": ")
+    written = re.sub(words.complete(row["pattern"]), row["written"], text)
+    assert " ".join(written.split()) == expected

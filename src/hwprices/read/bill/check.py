@@ -18,33 +18,18 @@ from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.read.overlays.rules import Overlays
 from hwprices.release.release import Release
 from hwprices.schemas import PRICE_KEY
+from hwprices.specs import csv_rows
 from hwprices.units import HOURS_PER_MONTH, Money, Timestamp
 
-CHECKED = {
-    "equal": "equal to list",
-    "rounding": "equal to list but for rounding",
-    "as_contracted": "as contracted",
-    "discounted": "below list: a discount or free tier",
-    "commitment": "covered by a commitment",
-    "spot": "spot, within the day's range",
-    "differs": "DIFFERS FROM LIST",
-    "differs_from_contract": "DIFFERS FROM CONTRACT",
-    "idle_commitment": "ON DEMAND WHILE A COMMITMENT WAS UNUSED",
-    "billed_twice": "BILLED TWICE",
-}
+_TABLE = csv_rows(Path(__file__).with_name("classes.csv"))
+
+CLASSES = {row["class"]: row["shown"] for row in _TABLE}
+"""Classes of lines, in words."""
+
+CHECKED = [row["class"] for row in _TABLE if row["compared"]]
 """Classes of lines that were compared with a price, or with another line of the bill."""
 
-UNCHECKED = {
-    "not_collected": "not collected by hwprices",
-    "unknown_sku": "unknown SKU",
-    "no_price_then": "no price that far back",
-    "unused_commitment": "unused part of a commitment",
-    "not_usage": "purchase, tax, credit or correction",
-}
-"""Classes of lines that were not compared."""
-
-CLASSES = {**CHECKED, **UNCHECKED}
-ERRORS = ("differs", "differs_from_contract", "idle_commitment", "billed_twice")
+ERRORS = [row["class"] for row in _TABLE if row["error"]]
 """Classes to ask the vendor about."""
 
 LARGEST = 10

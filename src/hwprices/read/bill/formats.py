@@ -30,6 +30,7 @@ TEXT = "VARCHAR"
 
 _TABLE = csv_rows(Path(__file__).with_name("columns.csv"))
 _WORDS = csv_rows(Path(__file__).with_name("words.csv"))
+_PATTERNS = csv_rows(Path(__file__).with_name("patterns.csv"))
 
 COLUMNS = {
     row["column"]: {"amount": AMOUNT, "time": TIME, "text": TEXT}[row["type"]] for row in _TABLE
@@ -129,13 +130,21 @@ KEY = "key"
 """The 64-bit hash of KIND, which the reader adds to each line. The probability of a collision among
 100,000 kinds is 3e-10."""
 
-COMPUTE = {
-    "aws": r"(?i)^amazonec2$|elastic compute cloud",
-    "azure": r"(?i)virtual machines",
-    "gcp": r"(?i)^compute engine$",
-    "oracle": r"(?i)^compute$",
-}
-"""By provider: the service in its bills that rents machines. Only this service is collected."""
+
+def _patterns(of: str) -> dict[str, str]:
+    """Return the values of a column in ``patterns.csv`` by their patterns."""
+    return {row["pattern"]: row["value"] for row in _PATTERNS if row["of"] == of}
+
+
+COMPUTE = _patterns("compute")
+"""Patterns of the services that rent machines, and their providers. Only these are collected."""
+
+NOT_MACHINE_HOURS = _patterns("not_machine_hours")
+"""Patterns of charges under a machine's name that are not machine hours, and their providers;
+Google's are hours of components."""
+
+SYSTEMS = _patterns("os")  # the most specific first
+SOFTWARE = _patterns("software")
 
 AWS_TYPE = r"[a-z][a-z0-9-]*\.(?:\d*x?large|medium|small|micro|nano|metal(?:-[a-z0-9]+)?)"
 """An instance type of AWS: g5.4xlarge, u7i-12tb.224xlarge, c7i.metal-24xl."""
@@ -149,32 +158,8 @@ IN_DETAILS = (
 IN_USAGE_TYPE = rf"(?:BoxUsage|SpotUsage|DedicatedUsage)[A-Za-z]*:({AWS_TYPE})"
 IN_DESCRIPTION = rf"(?:^|\s)({AWS_TYPE})\b.*?[Ii]nstance[ -][Hh]our"
 
-NOT_MACHINE_HOURS = {
-    "aws": r"EBSOptimized|CPUCredits|Mbps per ",
-    "gcp": r"(?i)\b(?:core|ram|gpu|local storage)\b.* (?:running|in) ",
-}
-"""Charges under a machine's name that are not machine hours; Google's are hours of components."""
-
 PART_UNIT = r"(?i)\b(?:[ov]?cpu|core|[gtm]i?b|gibibyte|gigabyte)s?\b"
 """Units of a machine's parts; such lines are not machine hours."""
-
-SYSTEMS = {
-    r"(?:red hat|rhel).*\bsap\b": "rhel_sap",
-    r"(?:red hat|rhel).*(?:\bha\b|high availability)": "rhel_ha",
-    r"red hat|rhel": "rhel",
-    r"(?:suse|sles).*\bsap\b": "sles_sap",
-    r"suse|sles": "sles",
-    r"ubuntu pro": "ubuntu_pro",
-    r"windows": "windows",
-    r"linux|unix|ubuntu|debian|centos": "linux",
-}
-"""Words for an operating system, the most specific first."""
-
-SOFTWARE = {
-    r"sql\s*(?:server)?\s*ent": "sql_ent",
-    r"sql\s*(?:server)?\s*(?:std|standard)": "sql_std",
-    r"sql\s*(?:server)?\s*web": "sql_web",
-}
 
 AZURE_LINUX = r"(?i)\bseries\b"
 """Azure's texts name the machine's series, followed by Windows but not always by Linux."""
@@ -220,9 +205,9 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
     service = pl.col("service").fill_null("")
     compute = pl.any_horizontal(
         (pl.col("provider") == provider) & service.str.contains(pattern)
-        for provider, pattern in COMPUTE.items()
+        for pattern, provider in COMPUTE.items()
     )
-    other = ~pl.col("provider").is_in(list(COMPUTE))
+    other = ~pl.col("provider").is_in(list(COMPUTE.values()))
     machine = pl.coalesce(
         "machine",
         details.str.extract(IN_DETAILS),
@@ -231,7 +216,7 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
     )
     beside = pl.any_horizontal(
         (pl.col("provider") == provider) & pl.concat_str(usage, description).str.contains(pattern)
-        for provider, pattern in NOT_MACHINE_HOURS.items()
+        for pattern, provider in NOT_MACHINE_HOURS.items()
     )
     unit = pl.col("unit").str.to_lowercase().fill_null("")
     return keys.with_columns(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
+from functools import reduce
 from itertools import dropwhile
 from pathlib import Path
 from shlex import quote
@@ -135,11 +136,6 @@ EVERY = {
 }
 """Words that ask for every software, license or tenancy, or for bare metal."""
 
-SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
-
-NUMBERS = {"one": "1", "single": "1", "two": "2", "dual": "2", "three": "3", "four": "4",
-           "quad": "4", "five": "5", "six": "6", "eight": "8", "sixteen": "16"}  # fmt: skip
-
 # a number of four digits before other words is a model: 4090, 6000; x86 is an instruction set
 _NUMBER = re.compile(
     r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]|[x×](?!86|64)(\d{1,3})", re.IGNORECASE
@@ -155,48 +151,27 @@ _ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)|arm(?:64)?")
 _GENERATION = re.compile(r"([a-z]{5,})\d")
 _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
-_GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
-_OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
-_UNIT = r"(?:[gt]i?b(?:v?ram)?|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
-_DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
+_PARTS = {
+    "{GIB}": r"(\d+(?:\.\d+)?\s*[gt]i?b)",
+    "{OF_ACCELERATOR}": r"(?:vram|(?:gpu|accelerator|video) memory)",
+    "{UNIT}": r"(?:[gt]i?b(?:v?ram)?|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)",
+    "{DEVICE}": r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)",
+}
+"""Parts of several patterns in ``rewritten.csv``."""
+
+
+def complete(pattern: str) -> str:
+    """Insert _PARTS into a pattern."""
+    return reduce(lambda text, part: text.replace(*part), _PARTS.items(), pattern)
+
 
 REWRITTEN = {
-    r"\(\s*(\d+\s*[x×]|[x×]\s*\d+|\d+\s*gi?b|sxm\d?|pcie|nvl)\s*\)": r" \1 ",
-    r"\bpci[ -]?e(?:xpress)?\b": "pcie",
-    r"(?<=\b[hlbtv])[ -](?=\d{1,3}s?\b)|(?<=\ba)-(?=\d{1,3}s?\b)": "",
-    r"\b(l40|v100)[ -]s\b": r"\1s",
-    r"\bv5 ?lite(?:pod)?\b": "v5e",
-    r"\bnot? more than\b": "no-more-than",
-    r"\bon demand\b": "on_demand",
-    rf"\b([cr]dna|trainium|inferentia|gaudi)[ -](\d)\b(?!\s*{_UNIT}\b)": r"\1\2",
-    r"(?:\b(?:more than|over)|>)\s*(\d+)(?=\s*[gt]i?b\b)": r"\1.001",
-    r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
-    r"(?=\d+(?:\.\d+)?\s*(?:[gt]i?b|v?cpus?|cores?)\b)": "",
-    rf"\b{_GIB_TEXT}\s+(?:of\s+)?{_OF_ACCELERATOR}\b": r"\1vram",
-    rf"\b{_OF_ACCELERATOR}\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1vram",
-    r"\b(\d+)\s*([gt]i?b)(?=\s+(?:[gt]pus?|accelerators?)\b)": r"\1\2vram",
-    rf"\b{_GIB_TEXT}\s+(?:of\s+)?ram\b": r"\1ram",
-    rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
-    rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
-    rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
-    r"\b(\d+(?:\.\d+)?)\s+([gt]i?b)\b": r"\1\2",
-    r"\b([a-z]+\d+[a-z]?)(sxm\d?|pcie|nvl)\b": r"\1 \2",
-    r"\bmi[ -](\d{2,3}[ax]?)\b": r"mi\1",
-    r"\btesla\s+(?=[a-z]\d)": "",
-    **{
-        rf"\b{word}\b(?={_DEVICE}|[ -](?:year|month)s?\b)": number
-        for word, number in NUMBERS.items()
-    },
-    rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
-    rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
-    **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
+    complete(row["pattern"]): row["written"] for row in csv_rows(_FOLDER / "rewritten.csv")
 }
-"""Patterns to replace before words are read, in this order. Amounts are minimums, so "at least" is
-dropped; "more than 40 GB" becomes 40.001 GB; a maximum such as "no more than 24 GB" is not
-understood. "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s, "h100sxm" h100
-sxm, "H-100" h100, "a100 (8x)" 8x a100. The number after TPU v5e or v6e counts chips, the number
-after older TPUs counts cores: https://cloud.google.com/tpu/docs/v6e. The page of a report does the
-same."""
+"""Patterns to replace before words are read, in this order, each with an example there. Amounts are
+minimums, so "at least" is dropped; a maximum such as "no more than 24 GB" is not understood. The
+number after TPU v5e or v6e counts chips, the number after older TPUs counts cores:
+https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|(?:less|cheaper|not? more) than|at most|up to|max)|<=?)\s*"
