@@ -32,7 +32,6 @@ from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENT_COLUMNS, COMMITMENTS
 from hwprices.read.find.names import ReleaseWords
-from hwprices.read.overlays import rules
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import PRIVATE_HOST, recommend
 from hwprices.release.release import Tables
@@ -87,7 +86,7 @@ def compare(
         print_frame(described, lambda rows: Group(render_devices(rows), *notes), notes)
         return
     comparison = comparing.compare(
-        dataset, *machine_types, equals=equals, overlays=rules.as_overlays(overlays), **options
+        dataset, *machine_types, equals=equals, overlays=overlays, **options
     )
     rows = comparison.rows
     if model:

@@ -19,7 +19,6 @@ from hwprices.cli.tables import HOURS, SCREENFUL, amount, codes, money, number, 
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
 from hwprices.read.find.search import SORTABLE
-from hwprices.read.overlays import rules
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted
 
@@ -57,7 +56,7 @@ def find(
         " ".join(words or []),
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
-        overlays=rules.as_overlays(overlays),
+        overlays=overlays,
         shown=None if call().for_programs else call().limit or SCREENFUL,
         **options,
     )

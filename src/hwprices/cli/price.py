@@ -32,7 +32,6 @@ from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.break_even import spot_words
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.search import Search, price_conditions
-from hwprices.read.overlays import rules
 from hwprices.release.release import REAL
 from hwprices.release.versions import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
@@ -66,7 +65,7 @@ def price(
         dataset,
         machine_type,
         " ".join(words or []),
-        overlays=rules.as_overlays(overlays),
+        overlays=overlays,
         **options,
     )
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""

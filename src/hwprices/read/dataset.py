@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hwprices.read.citation import Citation, Recheck
     from hwprices.read.explain import Explanation
     from hwprices.read.export.tools.catalog import Catalog
-    from hwprices.read.overlays.rules import Overlays
+    from hwprices.read.overlays.rules import Discounts
     from hwprices.read.ownership import Ownership
 
 
@@ -225,7 +225,7 @@ class Dataset(Release):
         *,
         sort: str = "price",
         descending: bool = False,
-        overlays: "str | Path | Overlays | None" = None,
+        overlays: "Discounts" = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Find offers, in words or by options: one row for each price, the cheapest first.
@@ -247,23 +247,16 @@ class Dataset(Release):
             HwpricesError: a word or option is not understood; the message suggests similar ones.
         """
         from hwprices.read.find import offers
-        from hwprices.read.overlays import rules
 
-        answer = offers.answer(
-            self,
-            text,
-            sort=sort,
-            descending=descending,
-            overlays=rules.as_overlays(overlays),
-            **options,
-        )
-        return answer.rows
+        return offers.answer(
+            self, text, sort=sort, descending=descending, overlays=overlays, **options
+        ).rows
 
     def price(
         self,
         name: str,
         *,
-        overlays: "str | Path | Overlays | None" = None,
+        overlays: "Discounts" = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Return every price of a machine type, also unknown ones, the cheapest first.
@@ -280,17 +273,14 @@ class Dataset(Release):
                 whether it is not sold or not in this release.
         """
         from hwprices.read.find import machine
-        from hwprices.read.overlays import rules
 
-        return machine.require_prices(
-            machine.answer(self, name, overlays=rules.as_overlays(overlays), **options)
-        )
+        return machine.require_prices(machine.answer(self, name, overlays=overlays, **options))
 
     def compare(
         self,
         *names: str,
         equals: bool = False,
-        overlays: "str | Path | Overlays | None" = None,
+        overlays: "Discounts" = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Return one row for each machine type: its specification and cheapest prices.
@@ -309,10 +299,8 @@ class Dataset(Release):
             HwpricesError: a name or option is not understood, or there is nothing to compare.
         """
         from hwprices.read.find.compare import compare
-        from hwprices.read.overlays import rules
 
-        discounts = rules.as_overlays(overlays)
-        return compare(self, *names, equals=equals, overlays=discounts, **options).rows
+        return compare(self, *names, equals=equals, overlays=overlays, **options).rows
 
     def explain(
         self,
@@ -440,7 +428,7 @@ class Dataset(Release):
         self,
         ownership: "Ownership | None" = None,
         *,
-        overlays: "str | Path | Overlays | None" = None,
+        overlays: "Discounts" = None,
     ) -> pl.DataFrame:
         """Compare owning each machine on sale with renting one; the earliest break-even first.
 
@@ -515,7 +503,7 @@ class Dataset(Release):
         target: str | Path,
         tables: str | Sequence[str] = (),
         *,
-        overlays: "str | Path | Overlays | None" = None,
+        overlays: "Discounts" = None,
         all_columns: bool = False,
     ) -> Path:
         """Write tables to a file, and return its path.
@@ -532,18 +520,16 @@ class Dataset(Release):
             HwpricesError: see ``read.export.files.export``.
         """
         from hwprices.read.export import files
-        from hwprices.read.overlays import rules
 
         names = [tables] if isinstance(tables, str) else tables
-        discounts = rules.as_overlays(overlays)
-        return files.export(self, target, names, overlays=discounts, all_columns=all_columns)
+        return files.export(self, target, names, overlays=overlays, all_columns=all_columns)
 
     def export_as(
         self,
         tool: str,
         folder: str | Path,
         *,
-        overlays: "str | Path | Overlays | None" = None,
+        overlays: "Discounts" = None,
         **options: Unpack[Options],
     ) -> "Catalog":
         """Write prices as files of gpuhunt, skypilot, opencost or karpenter, into a new folder.
@@ -568,9 +554,8 @@ class Dataset(Release):
             HwpricesError: see ``read.export.tools.export_as``.
         """
         from hwprices.read.export import tools
-        from hwprices.read.overlays import rules
 
-        return tools.export_as(self, tool, folder, overlays=rules.as_overlays(overlays), **options)
+        return tools.export_as(self, tool, folder, overlays=overlays, **options)
 
     def focus_sku_prices(self) -> pl.LazyFrame:
         """Return the price list with the column names of FOCUS 1.2 and 1.3, to join with exports.

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 
@@ -174,7 +173,7 @@ def break_even(
     dataset: Tables,
     ownership: Ownership = DEFAULTS,
     *,
-    overlays: "str | Path | rules.Overlays | None" = None,
+    overlays: rules.Discounts = None,
 ) -> pl.DataFrame:
     """Compare each machine on sale with the cheapest cloud offer of the same accelerator.
 

@@ -10,7 +10,7 @@ from hwprices.errors import HwpricesError, cannot_write
 from hwprices.read.bill import readers
 from hwprices.read.export.cells import to_csv
 from hwprices.read.export.files import workbook
-from hwprices.read.overlays import rules
+from hwprices.read.overlays.rules import Discounts
 from hwprices.release.release import Release
 from hwprices.release.wording import counted
 from hwprices.storage.scratch import scratch_directory
@@ -42,9 +42,7 @@ class Bill:
         """The lines: the columns of ``bill.formats.COLUMNS``, and each ``file`` and ``line``."""
         return self.content.lines
 
-    def check(
-        self, *, overlays: "str | Path | rules.Overlays | None" = None, nearest: bool = False
-    ) -> "BillCheck":
+    def check(self, *, overlays: Discounts = None, nearest: bool = False) -> "BillCheck":
         """Compare each line with the list price that was valid in its hour.
 
         Args:
@@ -57,9 +55,7 @@ class Bill:
         """
         from hwprices.read.bill import check
 
-        return check.check(
-            self.dataset, self.content, overlays=rules.as_overlays(overlays), nearest=nearest
-        )
+        return check.check(self.dataset, self.content, overlays=overlays, nearest=nearest)
 
     def reprice(
         self,

@@ -15,7 +15,7 @@ from hwprices.read.citation import cite_row
 from hwprices.read.find.names import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts, Overlays, as_overlays
 from hwprices.release.release import Release
 from hwprices.schemas import PRICE_KEY
 from hwprices.specs import csv_rows
@@ -79,14 +79,15 @@ class BillCheck:
 
 
 def check(
-    dataset: Release, bill: BillLines, *, overlays: Overlays | None = None, nearest: bool = False
+    dataset: Release, bill: BillLines, *, overlays: Discounts = None, nearest: bool = False
 ) -> BillCheck:
     """Classify each line of a bill; see ``Bill.check``."""
+    rules = as_overlays(overlays)
     kinds = line_keys.distinct(bill.lines)
     parts = prices.parts_of(dataset, kinds, bill.currency)
     matched = prices.match(dataset, kinds, parts, bill.currency)
     tiles = prices.tiles(dataset, matched, parts, (bill.first, bill.last), nearest=nearest)
-    tiles = _contracted(dataset, tiles, parts, overlays, (bill.first, bill.last))
+    tiles = _contracted(dataset, tiles, parts, rules, (bill.first, bill.last))
     lookup = _lookup(matched, tiles)
     marks = bill.doubles.with_columns(double=pl.lit(True))
     lines = _with_idle(_joined(bill.lines, lookup), bill.lines)

@@ -20,7 +20,7 @@ from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.offers import leading
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts, Overlays, as_overlays
 from hwprices.release import database
 from hwprices.release.release import DAMAGED, Package, Release, damaged_file, read_package
 from hwprices.storage.scratch import scratch_directory
@@ -44,7 +44,7 @@ def export(
     target: str | Path,
     tables: Sequence[str] = (),
     *,
-    overlays: Overlays | None = None,
+    overlays: Discounts = None,
     all_columns: bool = False,
 ) -> Path:
     """Write tables to a file, or for Iceberg a folder; the suffix sets the format.
@@ -64,10 +64,11 @@ def export(
         HwpricesError: the suffix is unknown, a table does not exist or is not allowed, the file
             exists or cannot be written, or a package is missing.
     """
+    rules = as_overlays(overlays)
     path = Path(target)
     suffix = path.suffix.lower()
     if suffix == ".iceberg":
-        if overlays is not None:
+        if rules is not None:
             raise HwpricesError(
                 "an Iceberg catalog is of the release's own files, which have list prices",
                 "Write another format, or leave out --overlays and HWPRICES_OVERLAYS.",
@@ -84,17 +85,17 @@ def export(
     for name in names:
         if names.count(name) > 1:
             raise HwpricesError(f"table {name} is named twice", "Name each table once.")
-    if overlays is not None:
+    if rules is not None:
         _check_discounts(names, named=bool(tables))
     if path.exists():
         raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
-    frames = {name: table(dataset, name, overlays) for name in names}
+    frames = {name: table(dataset, name, rules) for name in names}
     if DEFAULT_TABLE in frames and suffix != ".duckdb":
         few = suffix == ".xlsx" and not all_columns
         frames[DEFAULT_TABLE] = leading(frames[DEFAULT_TABLE], few=few)
     if suffix == ".duckdb":
         with _new_file(path, dataset):
-            _database(path, dataset, frames, discounted=overlays is not None)
+            _database(path, dataset, frames, discounted=rules is not None)
         return path
     rows = {name: frame.collect() for name, frame in frames.items()}
     with _new_file(path, dataset):

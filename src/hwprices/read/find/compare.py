@@ -12,7 +12,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts, Overlays, as_overlays
 from hwprices.release.release import Release, Tables
 
 SPECIFICATION = [
@@ -58,7 +58,7 @@ def compare(
     dataset: Release,
     *names: str,
     equals: bool = False,
-    overlays: Overlays | None = None,
+    overlays: Discounts = None,
     **options: Unpack[Options],
 ) -> MachineComparison:
     """Return one row for each machine: its specification and cheapest price by purchase option.
@@ -68,10 +68,11 @@ def compare(
     none. A commitment also has its plan, and the share of hours from which it costs less than on
     demand in its region. ``Dataset.compare`` describes the arguments.
     """
+    rules = as_overlays(overlays)
     vocabulary = ReleaseWords.of(dataset)
     machines, notes = words.resolve_machines(vocabulary, names)
     search = request.request(vocabulary, **options)
-    answer = run(dataset, machines, search, equals=equals, overlays=overlays)
+    answer = run(dataset, machines, search, equals=equals, overlays=rules)
     return replace(answer, notes=(*notes, *answer.notes))
 
 

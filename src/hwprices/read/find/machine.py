@@ -17,7 +17,7 @@ from hwprices.read.find.options import Options, read
 from hwprices.read.find.search import Search, price_conditions
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts, Overlays, as_overlays
 from hwprices.release import wording
 from hwprices.release.release import IS_PLACEHOLDER, REAL, Release, names_of
 from hwprices.release.wording import placeholders_left_out
@@ -54,7 +54,7 @@ def answer(
     name: str,
     text: str = "",
     *,
-    overlays: Overlays | None = None,
+    overlays: Discounts = None,
     **options: Unpack[Options],
 ) -> MachineAnswer:
     """Return every price of a machine type, the cheapest first.
@@ -66,6 +66,7 @@ def answer(
     ``text``: which prices, in words. ``options``: those of ``Options``. Without ``os``, ``license``
     or ``tenancy``, all of them.
     """
+    rules = as_overlays(overlays)
     names = ReleaseWords.of(dataset)
     values = read(options)
     providers = request.providers(names, values.pop("provider", None))
@@ -76,9 +77,9 @@ def answer(
             f"price shows one machine type: {name}, but {text!r} asks for others",
             f"Write: hwprices compare {quote(name)} {quote(text)}.",
         )
-    if overlays is not None:
-        warn_unmatched(dataset, overlays, names)
-    found = run(dataset, machine, search, overlays)
+    if rules is not None:
+        warn_unmatched(dataset, rules, names)
+    found = run(dataset, machine, search, rules)
     anything = searching.EVERY_WAY
     names_system = any(getattr(search, n) != getattr(anything, n) for n in searching.SYSTEM)
     return replace(found, notes=(*notes, *found.notes), names_system=names_system)

@@ -17,7 +17,7 @@ from hwprices.read.find.search import Search
 from hwprices.read.find.words import without_form
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts, Overlays, as_overlays
 from hwprices.release import wording
 from hwprices.release.release import REAL, Release, Tables, scan_types
 from hwprices.release.wording import counted
@@ -82,13 +82,14 @@ def answer(
     *,
     sort: str = "price",
     descending: bool = False,
-    overlays: Overlays | None = None,
+    overlays: Discounts = None,
     shown: int | None = None,
     **options: Unpack[Options],
 ) -> OfferAnswer:
     """Find offers. ``options`` are those of ``Options``; ``shown`` as in ``run``."""
+    rules = as_overlays(overlays)
     search = request.request(ReleaseWords.of(dataset), text, **options)
-    return run(dataset, search, sort=sort, descending=descending, overlays=overlays, shown=shown)
+    return run(dataset, search, sort=sort, descending=descending, overlays=rules, shown=shown)
 
 
 def run(

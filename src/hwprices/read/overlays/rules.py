@@ -121,7 +121,11 @@ def load(file: str | Path, day: date | None = None) -> Overlays:
     return parse(data.decode("utf-8", errors="replace"), str(path), day)
 
 
-def as_overlays(overlays: str | Path | Overlays | None) -> Overlays | None:
+Discounts = str | Path | Overlays | None
+"""Own discounts as callers give them: a file of rules, or loaded rules."""
+
+
+def as_overlays(overlays: Discounts) -> Overlays | None:
     """Load rules from a path, or return rules that are already loaded.
 
     Raises:

@@ -5,12 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Final
 
 from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts
 from hwprices.read.recommend import table
 from hwprices.read.recommend.model_shape import stored_as
 from hwprices.read.recommend.speed import FORMATS
@@ -73,7 +72,7 @@ class Question:
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
-    overlays: str | Path | Overlays | None = None
+    overlays: Discounts = None
     """Own discounts: a file of rules, or what ``overlays.rules.load`` gave."""
 
     @property

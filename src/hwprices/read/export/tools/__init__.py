@@ -10,7 +10,7 @@ from hwprices.errors import HwpricesError, cannot_write
 from hwprices.read.export.tools import gpuhunt, kubernetes, skypilot
 from hwprices.read.export.tools.catalog import Catalog, PricedMachines, machine_prices
 from hwprices.read.find.options import Options
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.overlays.rules import Discounts, as_overlays
 from hwprices.release.release import Release
 
 LEFT_OUT = "left-out.csv"
@@ -30,7 +30,7 @@ def export_as(
     name: str,
     folder: str | Path,
     *,
-    overlays: Overlays | None = None,
+    overlays: Discounts = None,
     **options: Unpack[Options],
 ) -> Catalog:
     """Write the prices of a release as files of another tool, into a new folder.
@@ -48,7 +48,7 @@ def export_as(
     target = Path(folder)
     if target.exists():
         raise HwpricesError(f"{target} is there already", "Give another name, or delete it.")
-    catalog = FORMATS[name](machine_prices(dataset, overlays, **options))
+    catalog = FORMATS[name](machine_prices(dataset, as_overlays(overlays), **options))
     files = {**catalog.files, LEFT_OUT: catalog.left_out.write_csv().encode()}
     try:
         for path, content in files.items():
