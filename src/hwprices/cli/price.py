@@ -323,26 +323,14 @@ def _matrices(prices: pl.DataFrame, limit: int | None, per: str) -> list[Rendera
         (row["region"], row["currency"]): row
         for row in machines.by_region(prices.filter(~pl.col("stale"))).iter_rows(named=True)
     }
-    purchases = [name for name in matrix.columns if name not in ("region", "currency")]
-    systems = list(dict.fromkeys(name.split(" ")[0] for name in purchases))
-    return [
-        _matrix(
-            matrix,
-            fresh,
-            system_name,
-            [p for p in purchases if p.startswith(f"{system_name} ")],
-            limit,
-            per,
-        )
-        for system_name in systems
-    ]
+    systems = dict.fromkeys(name.split(" ")[0] for name in matrix.columns if " " in name)
+    return [_matrix(matrix, fresh, system_name, limit, per) for system_name in systems]
 
 
 def _matrix(
     matrix: pl.DataFrame,
     fresh: Mapping[tuple[str, str], Mapping[str, Any]],
     system_name: str,
-    purchases: list[str],
     limit: int | None,
     per: str,
 ) -> RenderableType:
@@ -353,6 +341,7 @@ def _matrix(
         shown = amount(row, name) if row[name] is None else _times(row, name, HOURS[per])
         return shown + STALE_MARK * (row[name] is not None and row[name] != price)
 
+    purchases = [name for name in matrix.columns if name.startswith(f"{system_name} ")]
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
     ends = (" on_demand", " spot", " 1y", " 3y", "")  # in the order of GROUPS
     order = sorted(purchases, key=lambda name: ([not name.endswith(end) for end in ends], name))

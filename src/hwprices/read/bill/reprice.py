@@ -101,6 +101,22 @@ def reprice(
     )
 
 
+_C = pl.col
+
+NOT_MOVED = (
+    (_C.category != "usage", pl.format("{} (not usage)", "category")),
+    (~_C.is_use, pl.lit("unused part of a commitment")),
+    (_C.is_unstated, pl.lit("covered by a commitment whose cost the bill does not state")),
+    (_C.type.is_null(), pl.format("{}: no machine", _C.service.fill_null("no service"))),
+    (_C.instance_type.is_null(), pl.format("{}: unknown machine type", "type")),
+    (_C.os.is_null(), pl.format("{}: no operating system stated", "type")),
+    (_C.license_model == "byol", pl.format("{}: with your own license", "type")),
+    (_C.hours.is_null(), pl.format("{}: unit {}", "type", _C.unit.fill_null("none"))),
+    (_C.quantity == 0, pl.format("{}: no hours stated", "type")),
+)
+"""Why a line of a bill cannot be moved; the first condition that holds counts."""
+
+
 def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Sum hours and cost in USD of each machine, and the cost of everything else.
 
@@ -144,24 +160,7 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
             option_now=pl.when("is_spread").then(pl.lit("committed")).otherwise("bought"),
             hours=pl.col("quantity") * pl.col("hours").cast(AMOUNT) * pl.col("block"),
             region=pl.coalesce("listed_region", "region"),
-            why=pl.when(pl.col("category") != "usage")
-            .then(pl.format("{} (not usage)", "category"))
-            .when(~pl.col("is_use"))
-            .then(pl.lit("unused part of a commitment"))
-            .when("is_unstated")
-            .then(pl.lit("covered by a commitment whose cost the bill does not state"))
-            .when(pl.col("type").is_null())
-            .then(pl.format("{}: no machine", pl.col("service").fill_null("no service")))
-            .when(pl.col("instance_type").is_null())
-            .then(pl.format("{}: unknown machine type", "type"))
-            .when(pl.col("os").is_null())
-            .then(pl.format("{}: no operating system stated", "type"))
-            .when(pl.col("license_model") == "byol")
-            .then(pl.format("{}: with your own license", "type"))
-            .when(pl.col("hours").is_null())
-            .then(pl.format("{}: unit {}", "type", pl.col("unit").fill_null("none")))
-            .when(pl.col("quantity") == 0)
-            .then(pl.format("{}: no hours stated", "type")),
+            why=pl.coalesce(pl.when(condition).then(why) for condition, why in NOT_MOVED),
         )
     )
     machines = rows.filter(pl.col("why").is_null())

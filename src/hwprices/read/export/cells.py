@@ -26,6 +26,7 @@ DIGITS = 15
 """Digits of a float as text, all that a double keeps: 0.8152 rather than 0.8151999999999999."""
 
 LEAST = 1e-8  # of a float that is rounded
+TIME = "%Y-%m-%dT%H:%M:%S%.f"  # ISO 8601
 
 
 def flat(rows: pl.DataFrame) -> pl.DataFrame:
@@ -75,21 +76,13 @@ def to_csv(rows: pl.DataFrame, *, header: bool = True) -> str:
     shorter = pl.when(floats.abs() >= LEAST).then(floats.round_sig_figs(DIGITS)).otherwise(floats)
     return (
         harmless(flat(rows))
-        .with_columns(_times(rows))
+        .with_columns(
+            cs.datetime(time_zone="*").dt.convert_time_zone("UTC").dt.strftime(f"{TIME}Z"),
+            cs.datetime(time_zone=None).dt.strftime(TIME),
+        )
         .with_columns(decimals.str.strip_suffix("."), shorter.name.keep())
         .write_csv(include_header=header)
     )
-
-
-def _times(rows: pl.DataFrame) -> list[pl.Expr]:
-    times = []
-    for name, dtype in rows.schema.items():
-        if isinstance(dtype, pl.Datetime):
-            time = pl.col(name)
-            zoned = dtype.time_zone is not None
-            utc = time.dt.convert_time_zone("UTC") if zoned else time
-            times.append(utc.dt.strftime("%Y-%m-%dT%H:%M:%S%.f" + "Z" * zoned))
-    return times
 
 
 UTC_TIME = pl.Datetime("us", "UTC")

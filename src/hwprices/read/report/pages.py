@@ -115,20 +115,15 @@ class ReportPages:
             table: columns.descriptions(dataset, table)
             for table in ("accelerators", "instance_types")
         }
-        self.titles = {name: provider_title(dataset.release, name) for name in self._providers}
+        providers = dataset.release.providers
+        self.titles = {name: provider_title(dataset.release, name) for name in providers}
         self.common = {
             "release": dataset.manifest,
             "titles": self.titles,
             "file_name": file_name,
             "machine_link": machine_link,
-            "sample": all(
-                entry["origin"] == "sample" for entry in dataset.manifest["providers"].values()
-            ),
+            "sample": all(entry.origin == "sample" for entry in providers.values()),
         }
-
-    @property
-    def _providers(self) -> list[str]:
-        return list(self.dataset.manifest["providers"])
 
     def accelerators(self) -> Iterator[ReportPage]:
         """Make a page for each accelerator, and their list."""
