@@ -117,11 +117,7 @@ def understand(
             )
     check_question(text)
     wanted = text.strip().casefold()
-    named = frozenset(
-        (machine.provider, machine.instance_type)
-        for machine in names.machines
-        if machine.instance_type.casefold() == wanted
-    )
+    named = frozenset(m for m in names.machines if m.instance_type.casefold() == wanted)
     search = request.request(names, "" if named else text, usual, **options)
     if named:
         of_name = replace(words.EMPTY, machines=named)

@@ -96,17 +96,11 @@ def run(
         raise HwpricesError(
             "there is nothing to compare", "Name two machine types or more, or one with --equals."
         )
-    pairs = frozenset((machine.provider, machine.instance_type) for machine in chosen)
-    search = replace(search, machines=pairs)
+    search = replace(search, machines=frozenset(chosen))
     answer = offers.run(dataset, search, overlays=overlays)
     prices = answer.rows
-    order = pl.DataFrame(
-        [(machine.provider, machine.instance_type) for machine in chosen],
-        schema=["provider", "instance_type"],
-        orient="row",
-    )
-    table = order.join(
-        specifications(dataset, pairs),
+    table = pl.DataFrame(chosen, schema=["provider", "instance_type"], orient="row").join(
+        specifications(dataset, frozenset(chosen)),
         on=["provider", "instance_type"],
         how="left",
         maintain_order="left",

@@ -277,7 +277,7 @@ def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:
 
 def hosts_of(dataset: Tables, machine: NamedMachine) -> list[str]:
     """List the dedicated hosts of a machine that is sold only by the host."""
-    frame = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
+    frame = pl.DataFrame([machine._asdict()])
     hosts = sold_by_host(dataset, frame).select(pl.col("host").unique().sort()).collect()
     return hosts["host"].to_list()
 

@@ -92,8 +92,8 @@ def run(
     overlays: Overlays | None = None,
 ) -> MachineAnswer:
     """Answer about a machine type and the prices of a search."""
-    only = frozenset({(machine.provider, machine.instance_type)})
-    search = replace(search, machines=only, providers=frozenset({machine.provider}))
+    provider = frozenset({machine.provider})
+    search = replace(search, machines=frozenset({machine}), providers=provider)
     rows = _rows(dataset, search, overlays)
     hosts = covers.hosts_of(dataset, machine) if rows.is_empty() else []
     if hosts:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -27,12 +28,13 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 _SERIES = re.compile(r"([a-z]{1,2})(_.*v\d)")
 
 
-@dataclass(frozen=True)
-class NamedMachine:
-    """One machine type of one provider."""
-
+class _Machine(NamedTuple):
     provider: str
     instance_type: str
+
+
+class NamedMachine(_Machine):
+    """One machine type of one provider, which equals the pair of both names."""
 
     @cached_property
     def normal_name(self) -> str:

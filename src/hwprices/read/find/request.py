@@ -11,6 +11,7 @@ from hwprices.read import currency
 from hwprices.read.find import words
 from hwprices.read.find.names import (
     CODES,
+    NamedMachine,
     ReleaseWords,
     continent_code,
     country_code,
@@ -287,8 +288,9 @@ def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
             fields[name] = frozenset().union(*(device[name] for device in devices))
         fields["accelerator_kinds"] = frozenset(kinds.values())
     if type_names := options.get("type"):
-        machine_pairs = [pair for part in split(type_names) for pair in _machines(names, part)]
-        fields["machines"] = frozenset(machine_pairs)
+        fields["machines"] = frozenset(
+            machine for part in split(type_names) for machine in _machines(names, part)
+        )
     if cpus := options.get("cpu"):
         fields["cpu_machines"] = frozenset(
             pair for part in split(cpus) for pair in _with_cpu(names, part)
@@ -318,14 +320,14 @@ def _with_cpu(names: ReleaseWords, text: str) -> frozenset[tuple[str, str]]:
     return machines
 
 
-def _machines(names: ReleaseWords, text: str) -> list[tuple[str, str]]:
+def _machines(names: ReleaseWords, text: str) -> list[NamedMachine]:
     chosen = find_machines(names.machines, text) or find_family(names.machines, text)
     if not chosen:
         raise HwpricesError(
             f"no machine type {text!r} is in this release",
             near_machines(names.machines, text),
         )
-    return [(machine.provider, machine.instance_type) for machine in chosen]
+    return chosen
 
 
 def providers(names: ReleaseWords, value: Names) -> frozenset[str]:

@@ -615,11 +615,7 @@ def _edition(word: str, names: ReleaseWords, search: Search) -> Meaning | None:
 def _with_bridge(ids: Collection[str], names: ReleaseWords) -> frozenset[tuple[str, str]]:
     """Find machines with these accelerators whose name has NVLink: PCIe cards with a bridge."""
     machines = (m for m in names.machines if BRIDGE in m.normal_name)
-    return frozenset(
-        (machine.provider, machine.instance_type)
-        for machine in machines
-        if names.accelerators_of(frozenset({(machine.provider, machine.instance_type)})) & {*ids}
-    )
+    return frozenset(m for m in machines if names.accelerators_of(frozenset({m})) & {*ids})
 
 
 def without_form(key: str) -> str:
@@ -803,7 +799,7 @@ def _machines(phrase: str, names: ReleaseWords) -> Meaning | None:
     if "$" in phrase or (after and accelerators(after[1].lower(), names.accelerators)):
         return None
     machines = [*find_machines(names.machines, phrase), *find_family(names.machines, phrase)]
-    chosen = frozenset((machine.provider, machine.instance_type) for machine in machines)
+    chosen = frozenset(machines)
     return Meaning("type", {"machines": chosen}) if chosen else None
 
 
