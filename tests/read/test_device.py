@@ -531,13 +531,3 @@ def test_images_rest_on_the_system_that_recommend_takes(measured_release: Releas
         assert own.select("accelerator_id", "per_accelerator").equals(
             taken.select("accelerator_id", "per_accelerator").sort("accelerator_id")
         )
-
-
-def test_a_rate_is_read_as_everywhere_else(release: Release) -> None:
-    for rates in ({"EUR": "1.08"}, {"eur": Decimal("1.08")}, {"EUR": 1.08}):
-        assert device(release, "nvidia-l4", rates=rates).equals(
-            device(release, "nvidia-l4", rates={"EUR": Decimal("1.08")})
-        )
-    for wrong in (Decimal(-1), "NaN", 0):
-        with pytest.raises(HwpricesError, match="not an exchange rate"):
-            device(release, "nvidia-l4", rates={"EUR": wrong})

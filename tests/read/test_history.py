@@ -1,6 +1,5 @@
 """Histories as people ask for them: by name, by day, in a terminal."""
 
-import doctest
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -90,12 +89,6 @@ def with_history(market, *parts):
     """Give the market with a history of these rows in place of its own."""
     tables = {name: market.scan(name).collect() for name in LISTS}
     return Release({**tables, "price_history": pl.concat(parts)})
-
-
-@pytest.mark.parametrize("module", [versions, history])
-def test_the_examples_in_the_docstrings_are_true(module):
-    assert doctest.testmod(module).failed == 0
-    assert doctest.testmod(module).attempted
 
 
 @pytest.mark.parametrize("name", ["gpu-1", "GPU-1", " gpu-1 "])
@@ -213,14 +206,6 @@ def asked(function, *args, **options):
     with pytest.raises(HwpricesError) as error:
         function(*args, **options)
     return str(error.value)
-
-
-@cases("read/history_wrong_options", options=yaml.safe_load)
-def test_an_option_that_is_not_understood_is_the_error_of_find(market, options, message):
-    error = asked(market.history, "p5.48xlarge", **options)
-    assert error.startswith(message)
-    assert error == asked(market.find, "p5.48xlarge", **options)
-    assert market.history("p5.48xlarge", region="westeurope").is_empty()
 
 
 @pytest.mark.parametrize("text", ["p5.48xlarg", "h100 untied states", "p5 x86 arm64", "h100 cpu"])

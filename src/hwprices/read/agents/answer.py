@@ -107,7 +107,7 @@ def tokens_in(text: str) -> int:
     Anthropic's and DeepSeek's published ones).
 
     >>> tokens_in("55.04 USD/h")
-    7
+    6
     """
     size = {True: 4, False: 3}
     pieces = _PIECE.findall(text)
