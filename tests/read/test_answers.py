@@ -21,7 +21,7 @@ from tests.helpers import terminal
 from tests.helpers.market import tables
 from tests.helpers.releases import publish
 
-from hwprices.cli import FILES, app
+from hwprices.cli import COMMANDS, app
 from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.storage import manifests
 from hwprices.storage.store import Store
@@ -94,7 +94,7 @@ def of_csv(text: str) -> list[dict[str, str]]:
 
 
 def test_every_command_is_in_one_of_the_lists() -> None:
-    assert set(FILES) == {*ANSWERS, *NO_ANSWERS}
+    assert set(COMMANDS) == {*ANSWERS, *NO_ANSWERS}
 
 
 @pytest.mark.parametrize("command", ANSWERS)

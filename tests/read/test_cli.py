@@ -26,7 +26,7 @@ from hwprices.specs import csv_rows
 
 VERSION = "20260801T000000Z"
 PIPELINE_COMMANDS = ["refresh", "serve"]
-COMMANDS = [name for name in cli.FILES if name not in PIPELINE_COMMANDS]
+COMMANDS = [name for name in cli.COMMANDS if name not in PIPELINE_COMMANDS]
 
 
 @pytest.fixture
@@ -287,8 +287,9 @@ def test_the_help_of_recommend_has_its_options_in_panels() -> None:
 def test_every_described_option_is_a_parameter_of_its_command() -> None:
     for row in csv_rows(Path(cli.__file__).with_name("options.csv")):
         name = row["command"]
-        file = import_module(f"hwprices.cli.{cli.FILES.get(name, 'common')}")
-        assert row["parameter"] in inspect.signature(getattr(file, name)).parameters, row
+        file = cli.COMMANDS[name]["file"] if name in cli.COMMANDS else "common"
+        command = getattr(import_module(f"hwprices.cli.{file}"), name)
+        assert row["parameter"] in inspect.signature(command).parameters, row
 
 
 def test_shared_options_may_stand_in_front_of_the_command(market: Path) -> None:

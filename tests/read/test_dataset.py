@@ -20,7 +20,7 @@ from tests.helpers.releases import fleet, stage
 from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import FILES
+from hwprices.cli import COMMANDS
 from hwprices.read import dataset as reading
 from hwprices.read.export.cells import to_json
 from hwprices.release.release import DAMAGED
@@ -273,8 +273,8 @@ OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce",
 
 
 def test_what_commands_answer_methods_answer() -> None:
-    assert FILES.keys() >= OF_PROGRAMS | OF_PIPELINE
-    answers = FILES.keys() - OF_PROGRAMS - OF_PIPELINE
+    assert COMMANDS.keys() >= OF_PROGRAMS | OF_PIPELINE
+    answers = COMMANDS.keys() - OF_PROGRAMS - OF_PIPELINE
     methods = {name for name in answers if callable(getattr(hwprices.Dataset, name, None))}
     assert methods == answers
 

@@ -20,7 +20,6 @@ import typer
 from typer.core import TyperGroup
 
 from hwprices.cli.common import (
-    SHARED,
     Command,
     missing_part,
     one_line_errors,
@@ -47,8 +46,8 @@ ADMIN = _listed("after", "admin")
 SECOND_WORDS = {word: _listed("after", word) for word in ("show", "cite", "export")}
 """Commands of two words; the second word alone works too."""
 
-FILES = {row["command"]: row["file"] for row in _ROWS if row["file"]}
-"""The file of each command."""
+COMMANDS = {row["command"]: row for row in _ROWS if row["file"]}
+"""The rows of commands: the file of each, and the shared options that it takes."""
 
 ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
 
@@ -81,13 +80,12 @@ class Commands(TyperGroup):
         if cmd_name == "admin":
             return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
         with missing_part():
-            module = import_module(f"hwprices.cli.{FILES[cmd_name]}")
-        function = getattr(module, cmd_name)
+            module = import_module(f"hwprices.cli.{COMMANDS[cmd_name]['file']}")
         typer_app = typer.Typer(rich_markup_mode=None, add_completion=False)
         settings = {"cls": Command, **getattr(module, "SETTINGS", {})}
-        typer_app.command(cmd_name, **settings)(one_line_errors(function))
+        typer_app.command(cmd_name, **settings)(one_line_errors(getattr(module, cmd_name)))
         command: Any = typer.main.get_command(typer_app)
-        command.shared = getattr(function, "shared", SHARED)
+        command.shared = COMMANDS[cmd_name]["shared"].split()
         return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, described, open_dataset, print_json, shares
+from hwprices.cli.common import call, described, open_dataset, print_json
 from hwprices.cli.tables import (
     Cell,
     Row,
@@ -37,7 +37,6 @@ MIN_SUM = 1e-9  # A smaller sum is a rounding error, and is shown as 0
 ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 
 
-@shares("root", "version", "json")
 @filters.add_options("usd_per")
 @described(on=filters.providers, region=filters.regions)
 def bill(

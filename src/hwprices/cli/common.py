@@ -5,7 +5,7 @@ import json
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -126,20 +126,6 @@ def _declared(row: Mapping[str, str], completer: Callable[..., Any] | None) -> A
     )
 
 
-SHARED = ("root", "version", "limit", "json", "csv")
-"""The shared options. A command takes all of them unless ``shares`` lists some."""
-
-
-def shares(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a command that takes only these shared options."""
-
-    def mark(command: Callable[..., None]) -> Callable[..., None]:
-        command.shared = names  # type: ignore[attr-defined]
-        return command
-
-    return mark
-
-
 @described()
 def shared(
     root: str = "",
@@ -151,18 +137,17 @@ def shared(
     """Declare the shared options; typer reads the signature."""
 
 
-def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
-    """Return the shared options with these names."""
+def shared_options() -> list[Any]:
+    """Return the shared options; ``commands.csv`` lists those that each command takes."""
     app = typer.Typer(add_completion=False)
     app.command()(shared)
-    chosen = {f"--{name}" for name in names}
-    return [option for option in typer.main.get_command(app).params if chosen & {*option.opts}]
+    return list(typer.main.get_command(app).params)
 
 
 class Command(TyperCommand):
     """A command with shared options; its help describes only its other options."""
 
-    shared: Sequence[str] = SHARED
+    shared: Collection[str] = ()
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the command's options, then the shared ones, then --help."""
@@ -171,7 +156,8 @@ class Command(TyperCommand):
 
     @cached_property
     def _shared_options(self) -> list[Any]:
-        return shared_options(self.shared)
+        chosen = {f"--{name}" for name in self.shared}
+        return [option for option in shared_options() if chosen & {*option.opts}]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; ``call`` returns the values of its shared options."""

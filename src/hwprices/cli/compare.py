@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import described, open_dataset, print_frame, shares
+from hwprices.cli.common import described, open_dataset, print_frame
 from hwprices.cli.device import SERVED, render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
@@ -39,7 +39,6 @@ from hwprices.release.wording import purchase
 from hwprices.specs import csv_rows
 
 
-@shares("root", "version", "json", "csv")
 @filters.add_options("region", "os", "usd_per")
 @described(machine_types=filters.machines, model=filters.models)
 def compare(

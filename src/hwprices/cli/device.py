@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import described, open_dataset, print_frame, shares
+from hwprices.cli.common import described, open_dataset, print_frame
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
@@ -34,7 +34,6 @@ CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-dat
 """Where the sheet cpu_speeds is from, and its license."""
 
 
-@shares("root", "version", "json", "csv")
 @filters.add_options("usd_per")
 @described(name=filters.devices)
 def device(

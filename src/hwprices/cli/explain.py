@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, described, open_dataset, print_frame, print_json, shares
+from hwprices.cli.common import call, described, open_dataset, print_frame, print_json
 from hwprices.cli.tables import Row, codes, money, place, table, table_of
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read import explain as tracing
@@ -192,7 +192,6 @@ def _short_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-@shares("root", "version", "json")
 @filters.add_options("region", "os")
 @described()
 def cite(
@@ -221,7 +220,6 @@ def cite(
 MAX_BYTES = 16 << 20  # about 20,000 citations
 
 
-@shares("root", "version", "json")
 @described()
 def recheck(
     citations: list[str],

@@ -6,14 +6,13 @@ from typing import Any
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import described, open_dataset, shares
+from hwprices.cli.common import described, open_dataset
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read.dataset import Dataset
 
 TOOLS = ("gpuhunt", "skypilot", "opencost", "karpenter")
 
 
-@shares("root", "version")
 @filters.add_options("provider", "region", "type", "option")
 @described(tool=lambda: list(TOOLS))
 def export(
@@ -81,7 +80,6 @@ def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> Non
         typer.echo(escaped(line))
 
 
-@shares("root", "version")
 @described()
 def report(
     out: Path = Path("report"),

@@ -12,7 +12,7 @@ import polars as pl
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, described, open_dataset, print_frame, shares
+from hwprices.cli.common import call, described, open_dataset, print_frame
 from hwprices.cli.tables import codes, count_hidden, cut, listing, money, number
 from hwprices.errors import HwpricesError, escaped
 from hwprices.read import past
@@ -350,7 +350,6 @@ def accelerator_lines(rows: pl.DataFrame, *, width: int, chart: bool, limit: int
     return [*lines, *([placeholders_left_out(placeholders)] if placeholders else [])]
 
 
-@shares("root")
 @described()
 def backfill(
     provider: str,

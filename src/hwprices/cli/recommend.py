@@ -16,7 +16,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, described, open_dataset, print_frame, shares
+from hwprices.cli.common import call, described, open_dataset, print_frame
 from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
 from hwprices.cli.tco import NEVER, within_lifetime, year
 from hwprices.errors import HwpricesError, install_command
@@ -74,7 +74,6 @@ QUESTION = [_option(one) for one in fields(Question) if one.name in ABOUT]
 SHOWN = 8  # machines: those worth a second look
 
 
-@shares("root", "version", "json", "csv")
 @filters.add_options("usd_per")
 @filters.replaced("asked", QUESTION)
 @described(model=filters.models)

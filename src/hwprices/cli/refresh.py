@@ -24,7 +24,7 @@ from hwprices.flows import prefect_server
 # isort: split
 # The imports above set environment variables that polars reads on import.
 from hwprices import collect, providers
-from hwprices.cli.common import call, described, print_line, shares
+from hwprices.cli.common import call, described, print_line
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
 from hwprices.cli.tables import listing, print_table
@@ -105,7 +105,6 @@ class RefreshOutcome:
         ]
 
 
-@shares("root")
 @described()
 def refresh(
     source: str = "sample",

@@ -17,7 +17,6 @@ from hwprices.cli.common import (
     print_csv,
     print_frame,
     print_json,
-    shares,
 )
 from hwprices.cli.tables import count, table_of
 from hwprices.errors import HwpricesError, escaped
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from hwprices.publish.prune import Pruned
 
 
-@shares("root", "limit", "json", "csv")
 def releases() -> None:
     """List the releases of a dataset, newest last.
 
@@ -96,7 +94,6 @@ def _providers(entry: Entry) -> str:
     return "; ".join(f"{state}: {', '.join(names)}" for state, names in by_state.items())
 
 
-@shares("root", "version", "json", "csv")
 def verify(version: ReleaseArgument = LATEST) -> None:
     """Check a release against its checksums.
 
@@ -123,7 +120,6 @@ def verify(version: ReleaseArgument = LATEST) -> None:
         typer.echo(f"release {dataset.version} is intact: {files} files match their checksums")
 
 
-@shares("root", "json")
 @described()
 def reproduce(
     version: str = LATEST,
@@ -153,7 +149,6 @@ def reproduce(
     raise typer.Exit(made.exit_status)
 
 
-@shares("root")
 @described()
 def prune(
     keep: int | None = None,

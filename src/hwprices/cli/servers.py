@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hwprices.cli.common import call, described, shares
+from hwprices.cli.common import call, described
 from hwprices.errors import HwpricesError, install_command
 
 NAME = "hwprices"
@@ -90,7 +90,6 @@ def program() -> str:
 SetupName = Literal["systemd", "compose", "kubernetes", "ecs"]  # The folders of deploy/
 
 
-@shares()
 @described()
 def deploy(
     setup: SetupName,
@@ -122,7 +121,6 @@ def deploy(
     deployments.deploy(setup, job_template, notify_url)
 
 
-@shares()
 def serve() -> None:
     """Run the pipeline on its schedules until Ctrl-C.
 
@@ -138,7 +136,6 @@ def serve() -> None:
     schedules.main()
 
 
-@shares()
 def worker() -> None:
     """Run the scheduled flows of your own Prefect server.
 
@@ -155,7 +152,6 @@ def worker() -> None:
     schedules.work()
 
 
-@shares("root", "version")
 @described()
 def mcp(
     http: int | None = None,

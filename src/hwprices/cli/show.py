@@ -22,7 +22,6 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
     print_json,
-    shares,
 )
 from hwprices.cli.tables import (
     PRIVATE,
@@ -46,7 +45,6 @@ from hwprices.release.versions import SAMPLE, root_option
 from hwprices.release.wording import counted, seen_words, sheet_seen
 
 
-@shares("root", "version", "json", "csv")
 def show(version: ReleaseArgument = LATEST) -> None:
     """Summarize a release in a screenful.
 
@@ -306,7 +304,6 @@ def _command() -> str:
 SHOWN = 20  # prices, a screenful
 
 
-@shares("root", "limit", "json", "csv")
 @filters.add_options("provider", "region", "type", *filters.PURCHASE)
 @described()
 def diff(

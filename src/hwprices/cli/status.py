@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.cli.common import call, described, print_csv, print_json, shares
+from hwprices.cli.common import call, described, print_csv, print_json
 from hwprices.cli.tables import codes, print_table, table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hwprices.providers.price_sheets.fetch import SheetPage
 
 
-@shares("root", "json", "csv")
 @described()
 def status(
     max_age: str = "",
@@ -110,7 +109,6 @@ MARKS = {"ok": "ok", "absent": "missing", "failed": "FAILED"}
 STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 
 
-@shares("root", "json")
 @described()
 def preflight(
     provider: list[str] | None = None,
@@ -181,7 +179,6 @@ def _render(subject: "Subject") -> Group:
     return Group(Text(subject.title, style="bold"), lines)
 
 
-@shares("root", "json")
 @described()
 def sheets(
     file: Path | None = None,
