@@ -102,12 +102,8 @@ class Dataset(Release):
                 "Publish another release, then compare.",
             )
         until, at = versions.version_time(self.version), versions.instant(earlier)
-        kept = [
-            version
-            for version in versions.versions(self.store)
-            if versions.version_time(version) <= at
-        ]
-        before = past.flagged(Dataset(self.store, kept[-1])) if kept else None
+        kept = [v for v in versions.versions(self.store) if versions.version_time(v) <= at]
+        before = Dataset(self.store, kept[-1]) if kept else None
         return past.diff(self, at, until, before).filter(past.option_conditions(self, options))
 
     if TYPE_CHECKING:  # so that type checkers find misspelled names

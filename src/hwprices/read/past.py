@@ -287,31 +287,8 @@ TO_OR_FROM_PLACEHOLDER = "placeholder"
 """Code of a change to or from a placeholder, which is neither up nor down."""
 
 
-@dataclass(frozen=True)
-class Flagged:
-    """The prices that a release flags as placeholders (``price_id``), and its time."""
-
-    at: datetime
-    placeholders: pl.DataFrame
-
-
-def flagged(dataset: Release) -> Flagged:
-    """Read the prices that a release flags as placeholders.
-
-    Raises:
-        HwpricesError: a file of the release is missing or damaged.
-    """
-    rows = dataset.scan("prices").filter(IS_PLACEHOLDER).select("price_id")
-    try:
-        ids = rows.collect()
-    except (FileNotFoundError, pl.exceptions.ComputeError) as error:
-        fault = explain(error, dataset.store, dataset.release)
-        raise fault or error from None
-    return Flagged(versions.version_time(dataset.version), ids)
-
-
 def diff(
-    tables: Tables, since: datetime, until: datetime, before: Flagged | None = None
+    tables: Tables, since: datetime, until: datetime, before: Release | None = None
 ) -> pl.DataFrame:
     """List the prices that differ between two times.
 
@@ -319,7 +296,7 @@ def diff(
     TO_OR_FROM_PLACEHOLDER. ``partly_restated``: part of the difference is our own correction.
 
     ``tables``: a release of ``until`` or later. The release at ``since`` need not be kept.
-    ``before``: the placeholders of the newest kept release that is not later than ``since``.
+    ``before``: the newest kept release that is not later than ``since``, for its placeholders.
 
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,
@@ -329,7 +306,8 @@ def diff(
         for the first time.
 
     Raises:
-        HwpricesError: ``since`` is after ``until``, or the history does not go back so far.
+        HwpricesError: ``since`` is after ``until``, the history does not go back so far, or a file
+            of ``before`` is missing or damaged.
     """
     if since > until:
         raise HwpricesError(
@@ -373,15 +351,20 @@ def _rank() -> pl.Expr:
     return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
 
 
-def _marked(rows: pl.LazyFrame, before: Flagged | None) -> pl.LazyFrame:
+def _marked(rows: pl.LazyFrame, before: Release | None) -> pl.LazyFrame:
     """Add ``placeholder`` to the intervals of the earlier time; null if unknown.
 
     It is unknown for intervals that began after the kept release.
     """
     if before is None:
         return rows.with_columns(placeholder=pl.lit(None, pl.Boolean))
-    ids = before.placeholders["price_id"].implode()
-    known = pl.col("valid_from") <= before.at
+    flagged = before.scan("prices").filter(IS_PLACEHOLDER).select("price_id")
+    try:
+        ids = flagged.collect()["price_id"].implode()
+    except (FileNotFoundError, pl.exceptions.ComputeError) as error:
+        fault = explain(error, before.store, before.release)
+        raise fault or error from None
+    known = pl.col("valid_from") <= versions.version_time(before.version)
     return rows.with_columns(placeholder=pl.when(known).then(pl.col("price_id").is_in(ids)))
 
 

@@ -6,7 +6,6 @@ in the release. ``tools/page/src/grammar.ts`` reads questions with them.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -78,21 +77,6 @@ GROUPS = (
 """Groups of columns, by the beginning of their names; the first match counts."""
 
 
-@dataclass(frozen=True)
-class PageColumn:
-    """A column of offers as the page shows it."""
-
-    name: str
-    heading: str
-    group: str
-    kind: str  # text, number or money (USD)
-    unit: str = ""
-    description: str = ""
-    option: str = ""  # Purchase option of which it is the price; empty for other columns
-    months: int = 0  # Length of the commitment
-    payment: str = ""  # Payment option of the commitment; empty for any
-
-
 def display_words(name: str) -> str:
     """Write the display name of a column: reserved_1y_no_upfront → Reserved 1 year no upfront."""
     parts = [ACRONYMS.get(part, part) for part in name.split("_")]
@@ -129,27 +113,32 @@ def sent(offers: pl.DataFrame) -> list[str]:
 def describe(dataset: Release, names: Iterable[str], schema: pl.Schema) -> list[dict[str, Any]]:
     """Describe columns of offers, with units and meaning from the release's own descriptor."""
     fields = descriptions(dataset, "offers")
-    return [asdict(_column(name, fields.get(name, {}), schema[name])) for name in names]
+    return [_column(name, fields.get(name, {}), schema[name]) for name in names]
 
 
-def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> PageColumn:
+def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> dict[str, Any]:
+    """Describe a column as the page shows it.
+
+    ``kind``: text, number or money (USD). ``option``: the purchase option of which it is the price,
+    else empty. ``months`` and ``payment``: of a commitment; ``payment`` is empty for any.
+    """
     option = option_of(name)
     unit = str(described.get("unit", ""))
     kind = "text"
     if dtype.is_numeric():
         kind = "money" if unit.startswith("USD") else "number"
     code, months, payment = _purchase(option) if option else ("", 0, "")
-    return PageColumn(
-        name=name,
-        heading=heading(name),
-        group="Prices" if option else _group(name),
-        kind=kind,
-        unit=unit,
-        description=str(described.get("description", "")),
-        option=code,
-        months=months,
-        payment=payment,
-    )
+    return {
+        "name": name,
+        "heading": heading(name),
+        "group": "Prices" if option else _group(name),
+        "kind": kind,
+        "unit": unit,
+        "description": str(described.get("description", "")),
+        "option": code,
+        "months": months,
+        "payment": payment,
+    }
 
 
 COMMITTED = re.compile(r"(?P<plan>\w+?)_(?P<years>\d)y(?:_(?P<payment>\w+_upfront))?")
