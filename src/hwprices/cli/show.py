@@ -223,11 +223,6 @@ class Example:
     region: str
     provider: str = ""
 
-    @property
-    def provider_option(self) -> str:
-        """The option that distinguishes it from machine types of the same name."""
-        return f" --provider {self.provider}" if self.provider else ""
-
 
 WELL_KNOWN = Example("p5.48xlarge", "us-east-1")  # used if the release has a price of it
 WELL_KNOWN_COMPOSED = Example("a3-highgpu-8g", "us-central1")  # its price has several parts
@@ -245,7 +240,7 @@ def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableTyp
     root_flag = root_option(root)
     steps = {"offers": f"{command} find 8xH100 europe{root_flag}"}
     if example := _example(dataset, gpus, WELL_KNOWN):
-        name = quote(example.name) + example.provider_option
+        name = quote(example.name) + f" --provider {example.provider}" * bool(example.provider)
         steps["one machine"] = f"{command} price {name}{root_flag}"
         where = f"{name} --region {quote(example.region)}"
         steps["one price"] = f"{command} explain {where}{root_flag}   (back to the vendor's line)"

@@ -61,19 +61,18 @@ HEADINGS = {row["column"]: row for row in csv_rows(_FOLDER / "headings.csv")}
 """Headings of columns of ``offers``, and different ones for ``sheets`` (accelerators,
 instance_types). Other columns have ``display_words``."""
 
-GROUPS = (
-    ("Power and emissions", ("power", "estimated", "pue", "grid", "gco2e", "embodied", "cpu_util")),
-    ("Power and emissions", ("accelerator_util",)),
-    ("Prices", ("currency", "on_demand", "spot_discount", "spot_zone", "best_")),
-    ("Per accelerator, token or run", ("usd_per_", "spot_usd_per_acc", "minutes_per", "benchmark")),
-    ("Accelerators", ("accelerator_", "tflops_")),
-    (
-        "Machine",
-        ("provider", "region", "instance_type", "country", "family", "arch", "cpu_", "vcp"),
+GROUPS = {
+    "Power and emissions": (
+        *("power", "estimated", "pue", "grid", "gco2e", "embodied", "cpu_util", "accelerator_util"),
     ),
-    ("Machine", ("memory_", "local_disk", "network", "rdma", "block_storage")),
-    ("Machine", ("flags", "observed")),
-)
+    "Prices": ("currency", "on_demand", "spot_discount", "spot_zone", "best_"),
+    "Per accelerator, token or run": ("usd_per_", "spot_usd_per_acc", "minutes_per", "benchmark"),
+    "Accelerators": ("accelerator_", "tflops_"),
+    "Machine": (
+        *("provider", "region", "instance_type", "country", "family", "arch", "cpu_", "vcp"),
+        *("memory_", "local_disk", "network", "rdma", "block_storage", "flags", "observed"),
+    ),
+}
 """Groups of columns, by the beginning of their names; the first match counts."""
 
 
@@ -154,10 +153,7 @@ def _purchase(option: str) -> tuple[str, int, str]:
 
 
 def _group(name: str) -> str:
-    for group, beginnings in GROUPS:
-        if name.startswith(beginnings):
-            return group
-    return "More"
+    return next((group for group, starts in GROUPS.items() if name.startswith(starts)), "More")
 
 
 def descriptions(dataset: Release, table: str) -> dict[str, dict[str, Any]]:
