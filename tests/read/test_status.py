@@ -64,14 +64,6 @@ def test_an_age_reads_as_people_say_it(age, text):
     assert ago(age) == text
 
 
-@pytest.mark.parametrize(
-    ("max_age", "well"), [("", True), ("36h", True), ("5h", True), ("4.9h", False), ("90m", False)]
-)
-def test_only_max_age_makes_old_tables_a_fault(max_age, well):
-    [verdict] = judge(max_age, aws=entry())
-    assert verdict.well == well
-
-
 def test_tables_of_a_narrowed_run_are_as_old_as_their_oldest_unit():
     """Hourly spot prices do not make a price list of three days ago young."""
     old = (NOW - timedelta(days=3)).isoformat()
@@ -79,22 +71,11 @@ def test_tables_of_a_narrowed_run_are_as_old_as_their_oldest_unit():
     assert (verdict.well, ago(verdict.since_success)) == (False, "60 min ago")
 
 
-@pytest.mark.parametrize("outcome", ["held_back", "failed"])
-def test_a_provider_that_is_held_back_or_failed_is_not_well(outcome):
-    [verdict] = judge(aws=entry(outcome))
-    assert not verdict.well
-
-
-@cases("read/kept_status", values=yaml.safe_load, well=yaml.safe_load)
-def test_what_is_kept_may_grow_old_up_to_the_limit(values, max_age, well):
+@cases("read/well", values=yaml.safe_load, well=yaml.safe_load)
+def test_what_a_monitor_is_told_of_a_provider(values, max_age, well):
+    """Its tables are five hours old, and only --max-age makes old tables a fault."""
     [verdict] = judge(max_age, aws=entry(**values))
     assert verdict.well == well
-
-
-def test_one_that_never_succeeded_is_too_old():
-    never = entry(last_success=None, complete_since=None)
-    [verdict] = judge("36h", aws=never)
-    assert not verdict.well
 
 
 def test_the_table_names_outcome_reason_units_and_troubles():
