@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hwprices.read.dataset import Dataset
-
-Per = Annotated[
-    Literal["hour", "month", "year"],
-    typer.Option(help="Print prices for this time: a month is 730 hours, a year 8,760."),
-]
 
 TRACEBACK = "HWPRICES_TRACEBACK"
 """Environment variable: 1 shows the traceback of an unexpected error."""
@@ -73,10 +68,6 @@ def call() -> Call:
     """Return the shared options of the command that runs."""
     return _call.get(Call())
 
-
-ReleaseArgument = Annotated[
-    str, typer.Argument(help="Which release; `hwprices show releases` lists them.")
-]
 
 _OPTIONS = csv_rows(Path(__file__).with_name("options.csv"))
 

@@ -74,12 +74,6 @@ COMPLETERS = {
 }
 """Shell completion by option."""
 
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="In words: 8xH100 europe spot; 4 gpus 80gb; 16vcpu 64gb arm64; d4s_v5 germany."
-    ),
-]
 OverlayFile = Annotated[
     Path | None,
     typer.Option(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import Per, call, described, not_collected, open_dataset, print_frame
+from hwprices.cli.common import call, described, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import HOURS, SCREENFUL, amount, codes, money, number, option, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
@@ -27,11 +27,11 @@ from hwprices.release.wording import counted
 @described()
 def find(
     *,
-    words: filters.Words = None,
+    words: list[str] | None = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
     sort: str = "price",
-    per: Per = "hour",
+    per: Literal["hour", "month", "year"] = "hour",
 ) -> None:
     """Find offers by words or options.
 

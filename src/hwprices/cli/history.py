@@ -32,7 +32,7 @@ SHOWN = 10  # purchase options or intervals on a screen
 @described()
 def history(
     *,
-    words: filters.Words = None,
+    words: list[str] | None = None,
     options: filters.Options,
     rebuild: bool = False,
 ) -> None:

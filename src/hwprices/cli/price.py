@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from shlex import quote
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import Per, call, described, open_dataset, print_frame
+from hwprices.cli.common import call, described, open_dataset, print_frame
 from hwprices.cli.tables import (
     HOURS,
     PAYS_FROM,
@@ -45,7 +45,7 @@ def price(
     words: list[str] | None = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
-    per: Per = "hour",
+    per: Literal["hour", "month", "year"] = "hour",
 ) -> None:
     """Show what a machine type has and costs.
 

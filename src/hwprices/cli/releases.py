@@ -10,7 +10,6 @@ from rich.table import Table
 
 from hwprices.cli.common import (
     LATEST,
-    ReleaseArgument,
     call,
     described,
     open_dataset,
@@ -94,7 +93,8 @@ def _providers(entry: Entry) -> str:
     return "; ".join(f"{state}: {', '.join(names)}" for state, names in by_state.items())
 
 
-def verify(version: ReleaseArgument = LATEST) -> None:
+@described()
+def verify(version: str = LATEST) -> None:
     """Check a release against its checksums.
 
     Prints one line for each file that is missing, altered, or not in the manifest. The exit status

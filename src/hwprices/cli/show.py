@@ -16,7 +16,6 @@ from rich.text import Text
 from hwprices.cli import filters
 from hwprices.cli.common import (
     LATEST,
-    ReleaseArgument,
     call,
     described,
     open_dataset,
@@ -45,7 +44,8 @@ from hwprices.release.versions import SAMPLE, root_option
 from hwprices.release.wording import counted, seen_words, sheet_seen
 
 
-def show(version: ReleaseArgument = LATEST) -> None:
+@described()
+def show(version: str = LATEST) -> None:
     """Summarize a release in a screenful.
 
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, the age
