@@ -28,7 +28,7 @@ PANEL = "Machines to buy"
 
 
 def tco(
-    words: Annotated[
+    names: Annotated[
         list[str] | None,
         typer.Argument(help="Words of the machine's name or accelerator: dgx h100."),
     ] = None,
@@ -90,13 +90,13 @@ def tco(
     )
     machines = open_dataset().tco(ownership, overlays=filters.load_overlays(overlays))
     named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
-    for word in words or []:
+    for word in names or []:
         machines = machines.filter(
             named.str.to_lowercase().str.contains(word.lower(), literal=True)
         )
     if machines.is_empty():
         raise HwpricesError(
-            f"no machine to buy is called {' '.join(words or [])!r}", "hwprices tco lists them."
+            f"no machine to buy is called {' '.join(names or [])!r}", "hwprices tco lists them."
         )
     shown = machines.head(call().limit or machines.height)
     print_frame(shown, lambda rows: render_break_even(rows, ownership))

@@ -67,6 +67,9 @@ class PastOptions(TypedDict, total=False):
     memory: Annotated[
         Amount, OptionFacts("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
     ]
+    local_disk: Annotated[
+        Amount, OptionFacts("GiB of all local disks: 900, 900GB.", "local_disk_gib", "local disk")
+    ]
     arch: Annotated[str | None, OptionFacts("x86_64 or arm64.")]
     cpu: Annotated[
         Names, OptionFacts("A CPU or its maker: amd, graviton4, 'sapphire rapids', 'zen 4'.")

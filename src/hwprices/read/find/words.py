@@ -158,6 +158,7 @@ _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
+_DISK = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt]i?b)disk")
 _NAMED_AFTER = re.compile(r"(\S.*?)((?:\s+[x×$]?\d+(?:\.\d+)?(?:[x×]|gi?b?)?)+)", re.IGNORECASE)
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
 _ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)|arm(?:64)?")
@@ -166,6 +167,7 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
 _OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
+_OF_DISK = r"(?<![\w-])(?:(?:local|nvme|ssd|instance)\s+)*(?:disks?|nvme|ssds?|storage)(?![\w-])"
 _UNIT = r"(?:[gt]i?b(?:v?ram)?|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
@@ -184,6 +186,9 @@ REWRITTEN = {
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?{_OF_ACCELERATOR}\b": r"\1vram",
     rf"\b{_OF_ACCELERATOR}\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1vram",
     r"\b(\d+)\s*([gt]i?b)(?=\s+(?:[gt]pus?|accelerators?)\b)": r"\1\2vram",
+    rf"\b{_GIB_TEXT}\s+(?:of\s+)?{_OF_DISK}": r"\1disk",
+    rf"{_OF_DISK}\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1disk",
+    _OF_DISK: "1gbdisk",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?ram\b": r"\1ram",
     rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
@@ -202,10 +207,10 @@ REWRITTEN = {
 }
 """Patterns to replace before words are read, in this order. Amounts are minimums, so "at least" is
 dropped; "more than 40 GB" becomes 40.001 GB; a maximum such as "no more than 24 GB" is not
-understood. "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s, "h100sxm" h100
-sxm, "H-100" h100, "a100 (8x)" 8x a100. The number after TPU v5e or v6e counts chips, the number
-after older TPUs counts cores: https://cloud.google.com/tpu/docs/v6e. The page of a report does the
-same."""
+understood. "80 gb of vram" becomes 80gbvram, "4 tb nvme" 4tbdisk, "local disk" 1gbdisk, "two a100"
+2 a100, "l40s 2 x" 2x l40s, "h100sxm" h100 sxm, "H-100" h100, "a100 (8x)" 8x a100. The number after
+TPU v5e or v6e counts chips, the number after older TPUs counts cores:
+https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|(?:less|cheaper|not? more) than|at most|up to|max)|<=?)\s*"
@@ -268,6 +273,8 @@ MIN_BEGUN, MAX_BEGUN = 3, 5  # letters of a word, and number of suggestions that
 
 MONTHS = 12
 GIB_PER_TIB = 1024
+GIB_PER_DISK_UNIT = {"gb": 1e9 / 2**30, "gib": 1, "tb": 1e12 / 2**30, "tib": GIB_PER_TIB}
+"""Disks are sold by decimal units, unlike memory: https://www.nist.gov/pml/owm/metric-si-prefixes"""
 MAX_ACCELERATOR_GIB = 512  # no accelerator that a cloud sells has as much
 MIN_BEGUN_DEVICE = 2  # characters of "v5": every TPU v5
 MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
@@ -725,7 +732,7 @@ def _preferred(meanings: list[Meaning], names: ReleaseWords) -> list[Meaning]:
 
 
 def _amount(text: str, search: Search) -> Meaning | None:
-    """Understand a term, a number of vCPUs or an amount of memory.
+    """Understand a term, a number of vCPUs or an amount of memory or of local disk.
 
     Memory after an accelerator is the memory of one accelerator: "a100 80gb"; an amount larger than
     any accelerator's ("h100 1tb") is the machine's memory.
@@ -737,6 +744,10 @@ def _amount(text: str, search: Search) -> Meaning | None:
     vcpus = _VCPUS.fullmatch(text)
     if vcpus:
         return Meaning("vcpus", {"vcpus": Bounds(least=float(vcpus[1]))})
+    disk = _DISK.fullmatch(text)
+    if disk:
+        gib = float(disk[1]) * GIB_PER_DISK_UNIT[disk[2]]
+        return Meaning("disk", {"local_disk_gib": Bounds(least=gib)})
     memory = _MEMORY.fullmatch(text)
     if memory:
         gib = float(memory[1]) * (GIB_PER_TIB if memory[2] == "t" else 1)
