@@ -582,7 +582,20 @@ def _first_meaning(
             )
         if meanings:
             return count, meanings[0]
+    _check_sold(words, names)
     raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
+
+
+def _check_sold(words: Sequence[str], names: ReleaseWords) -> None:
+    """Raise an error if the first words name an accelerator of the sheet that no machine has."""
+    for count in range(min(MAX_WORDS, len(words)), 0, -1):
+        phrase = " ".join(words[:count])
+        is_model = len(phrase) > MIN_BEGUN_DEVICE and any(map(str.isdigit, phrase))
+        if is_model and (ids := accelerators(phrase.lower(), names.not_sold)):
+            raise HwpricesError(
+                f"no machine in this release has {' or '.join(ids)}",
+                f"hwprices device {ids[0]} shows what is known of it.",
+            )
 
 
 def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meaning]:
