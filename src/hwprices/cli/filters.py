@@ -77,7 +77,7 @@ COMPLETERS = {
 Words = Annotated[
     list[str] | None,
     typer.Argument(
-        help="In words: 8xH100 europe spot; 4 gpus 80gb; 16vcpu 64gb arm64; d4s_v5 germany."
+        help="In words: 8xH100 europe spot; 4 gpus 80gb; 16vcpu 64gb 1tb nvme; d4s_v5 germany."
     ),
 ]
 OverlayFile = Annotated[
