@@ -309,6 +309,14 @@ def test_price_of_several_types_points_to_compare(market: Path) -> None:
     assert "No such option" in run("price", "g6.xlarge", "--oss", "linux", root=market).stderr
 
 
+def test_the_error_of_an_option_that_is_a_word_elsewhere_says_so(market: Path) -> None:
+    """It suggested --overlays for --provider."""
+    message = "Write its value as a word: hwprices recommend"
+    assert message in run("recommend", "8B", "--provider", "aws", root=market).stderr
+    assert "a word" not in run("tco", "--spot", root=market).stderr
+    assert "--limit" in run("recommend", "8B", "--limi", "3", root=market).stderr
+
+
 @cases("read/commands_without_dataset", command=yaml.safe_load)
 def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path: Path) -> None:
     result = run(*command, root=tmp_path)

@@ -866,6 +866,15 @@ def test_two_wordings_ask_for_the_same(sample_words, one: str, other: str) -> No
     assert request.request(sample_words, one) == request.request(sample_words, other)
 
 
+def test_local_disks_are_counted_in_the_units_they_are_sold_in() -> None:
+    """A TB is 931.3 GiB: 4 TB are 3725.3 GiB. The table shows the column that was asked for."""
+    sample = hwprices.open("sample")
+    for question, least in (("4tb nvme", 3725.29), ("4 tib local disk", 4096)):
+        assert min(sample.find(question)["local_disk_gib"]) >= least
+    assert sample.find("i4i.xlarge nvme").height == sample.find("i4i.xlarge").height
+    assert sample.find(local_disk="=0")["local_disk_gib"].unique().to_list() == [0]
+
+
 def test_a_part_of_a_card_is_not_found_by_the_number_of_its_parts() -> None:
     """The K80's name is "Tesla K80 (one GPU of two)": it was among the answers to "two a100"."""
     assert set(hwprices.open("sample").find("two a100")["accelerator_count"]) == {2}

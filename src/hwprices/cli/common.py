@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+from typer.exceptions import TyperException
 
 from hwprices.errors import HwpricesError, HwpricesWarning, install_command
 from hwprices.specs import csv_rows
@@ -135,6 +136,10 @@ def shared_options() -> list[Any]:
     return list(typer.main.get_command(app).params)
 
 
+WORDS_ELSEWHERE = ("--provider", "--cloud", "--region", "--country", "--option", "--spot", "--os")
+"""Conditions that every command with words understands there; not every command has the option."""
+
+
 class Command(TyperCommand):
     """A command with shared options; its help describes only its other options."""
 
@@ -149,6 +154,17 @@ class Command(TyperCommand):
     def _shared_options(self) -> list[Any]:
         chosen = {f"--{name}" for name in self.shared}
         return [option for option in shared_options() if chosen & {*option.opts}]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse arguments; the error of an option that is a word here, as in find, says so."""
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            option = getattr(error, "option_name", "")  # of an unknown option
+            if option in WORDS_ELSEWHERE and any(param.name == "words" for param in self.params):
+                error.message += f". Write its value as a word: hwprices {self.name} … aws spot"
+                error.possibilities = None  # type: ignore[attr-defined]
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; ``call`` returns the values of its shared options."""

@@ -90,7 +90,7 @@ SORT_HEADINGS = {
     "gco2e_per_hour": "gCO2e/h",
     "usd_per_vcpu_hour": "USD/vCPU",
 }
-"""Headings of the columns that are shown only if the offers are sorted by them."""
+"""Headings of the columns that are shown only if offers are sorted by them, or must have them."""
 
 
 def devices(row: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -128,8 +128,8 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
     total = answer.rows.height
     price, each = "USD/h" if per == "hour" else f"USD/{per}", "per GPU"
     headings = [price, each, *FIRST_HEADINGS]
-    if sorted_by in SORT_HEADINGS:
-        headings.insert(2, SORT_HEADINGS[sorted_by])
+    figures = [n for n in SORT_HEADINGS if n == sorted_by or getattr(answer.search, n, None)]
+    headings[2:2] = [SORT_HEADINGS[name] for name in figures]
     if "overlay" in shown.columns:
         headings += ["list", "rule"]
     offers = shown.to_dicts()
@@ -146,7 +146,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
                 each: amounts[1],
                 "list": amounts[2],
                 "GPUs": devices(row, names),
-                **_offer(row, sorted_by),
+                **_offer(row, figures),
             }
         )
     headings = [h for h in headings if h not in {each, "GPUs"} or any(row[h] for row in cells)]
@@ -156,7 +156,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
     return table(
         headings,
         [[row[heading] for heading in headings] for row in cells],
-        title="; ".join([counted(total, "offer"), *answer.currencies]),
+        title="; ".join([counted(total, "offer"), *(t.rstrip(".") for t in answer.currencies)]),
         right=[price, each, "vCPU", "GiB", "list", *SORT_HEADINGS.values()],
         caption="\n".join(captions),
         least=[h for h in LEAST_OF_OFFER if h != SORTED_BY.get(sorted_by)],
@@ -200,9 +200,8 @@ def _amounts(row: Mapping[str, Any], hours: int) -> tuple[str, str, str]:
     )
 
 
-def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
-    """Write the other cells of an offer, by heading."""
-    figure = row.get(sorted_by) if sorted_by in SORT_HEADINGS else None
+def _offer(row: Mapping[str, Any], figures: Iterable[str]) -> dict[str, str]:
+    """Write the other cells of an offer, by heading. ``figures``: some of SORT_HEADINGS."""
     return {
         "machine": row["instance_type"],
         "cloud": row["provider"],
@@ -211,7 +210,10 @@ def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
         "vCPU": number(row["vcpus"]),
         "GiB": number(row["memory_gib"]),
         "rule": row.get("overlay") or "",
-        SORT_HEADINGS.get(sorted_by, ""): (
-            money(figure) if isinstance(figure, Decimal) else number(figure)
-        ),
+        **{
+            SORT_HEADINGS[name]: money(row[name])
+            if isinstance(row[name], Decimal)
+            else number(row[name])
+            for name in figures
+        },
     }

@@ -26,7 +26,7 @@ from hwprices.release.wording import counted
 @described()
 def tco(
     *,
-    words: list[str] | None = None,
+    names: list[str] | None = None,
     lifetime_years: float = DEFAULTS.lifetime_years,
     utilisation: float = DEFAULTS.utilisation,
     usd_per_kwh: float = DEFAULTS.usd_per_kwh,
@@ -61,13 +61,13 @@ def tco(
     )
     machines = open_dataset().tco(ownership, overlays=overlays)
     named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
-    for word in words or []:
+    for word in names or []:
         machines = machines.filter(
             named.str.to_lowercase().str.contains(word.lower(), literal=True)
         )
     if machines.is_empty():
         raise HwpricesError(
-            f"no machine to buy is called {' '.join(words or [])!r}", "hwprices tco lists them."
+            f"no machine to buy is called {' '.join(names or [])!r}", "hwprices tco lists them."
         )
     shown = machines.head(call().limit or machines.height)
     print_frame(shown, lambda rows: render_break_even(rows, ownership))

@@ -360,14 +360,23 @@ class ReleaseWords:
         return dict(self._sheet.select("accelerator_id", "text").rows())
 
     @cached_property
+    def not_sold(self) -> Mapping[str, str]:
+        """The same of the accelerators of the sheet that no machine has."""
+        rest = self._described.join(self._sold, on="accelerator_id", how="anti")
+        return dict(rest.select("accelerator_id", "text").sort("accelerator_id").collect().rows())
+
+    @cached_property
     def architectures(self) -> frozenset[str]:
         """The words of architectures, such as ada."""
         return frozenset(" ".join(self._sheet["architecture"].drop_nulls()).lower().split())
 
     @cached_property
-    def _sheet(self) -> pl.DataFrame:
+    def _sold(self) -> pl.LazyFrame:
         ids = self._accelerators_of_types["accelerator_id"].drop_nulls().unique().sort()
-        sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
+        return pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
+
+    @cached_property
+    def _described(self) -> pl.LazyFrame:
         has_nvlink = pl.col("interconnect").str.contains(r"^NVLink \d$")
         texts = [
             *("vendor", pl.col("name").str.replace(PART_OF, ""), pl.lit(WHOLE_WORDS)),
@@ -380,8 +389,11 @@ class ReleaseWords:
         ]
         text = pl.concat_str(texts, separator=" ", ignore_nulls=True)
         columns = ["accelerator_id", "architecture"]
-        sheet = self._dataset.scan("accelerators").select(*columns, text=text)
-        names = sold.join(sheet, on="accelerator_id", how="left")
+        return self._dataset.scan("accelerators").select(*columns, text=text)
+
+    @cached_property
+    def _sheet(self) -> pl.DataFrame:
+        names = self._sold.join(self._described, on="accelerator_id", how="left")
         return names.with_columns(pl.col("text").fill_null("")).sort("accelerator_id").collect()
 
     @cached_property

@@ -50,6 +50,7 @@ class PastOptions(TypedDict, total=False):
     accelerator_memory: Amount
     vcpus: Amount
     memory: Amount
+    local_disk: Amount
     arch: str | None
     cpu: Names
     bare_metal: bool | None

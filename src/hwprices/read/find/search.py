@@ -101,6 +101,7 @@ class Search:
     accelerator_gib: Bounds | None = None
     vcpus: Bounds | None = None
     memory_gib: Bounds | None = None
+    local_disk_gib: Bounds | None = None
     arch: str | None = None
     rdma: str | None = None
     bare_metal: bool = False

@@ -145,6 +145,7 @@ _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
+_DISK = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt]i?b)disk")
 _NAMED_AFTER = re.compile(r"(\S.*?)((?:\s+[x×$]?\d+(?:\.\d+)?(?:[x×]|gi?b?)?)+)", re.IGNORECASE)
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
 _ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)|arm(?:64)?")
@@ -154,6 +155,9 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 _PARTS = {
     "{GIB}": r"(\d+(?:\.\d+)?\s*[gt]i?b)",
     "{OF_ACCELERATOR}": r"(?:vram|(?:gpu|accelerator|video) memory)",
+    "{OF_DISK}": (
+        r"(?<![\w-])(?:(?:local|nvme|ssd|instance)\s+)*(?:disks?|nvme|ssds?|storage)(?![\w-])"
+    ),
     "{UNIT}": r"(?:[gt]i?b(?:v?ram)?|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)",
     "{DEVICE}": r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)",
 }
@@ -234,6 +238,8 @@ MIN_BEGUN, MAX_BEGUN = 3, 5  # letters of a word, and number of suggestions that
 
 MONTHS = 12
 GIB_PER_TIB = 1024
+GIB_PER_DISK_UNIT = {"gb": 1e9 / 2**30, "gib": 1, "tb": 1e12 / 2**30, "tib": GIB_PER_TIB}
+"""Disks are sold by decimal units, unlike memory: https://www.nist.gov/pml/owm/metric-si-prefixes"""
 MAX_ACCELERATOR_GIB = 512  # no accelerator that a cloud sells has as much
 MIN_BEGUN_DEVICE = 2  # characters of "v5": every TPU v5
 MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
@@ -536,7 +542,20 @@ def _first_meaning(
             )
         if meanings:
             return count, meanings[0]
+    _check_sold(words, names)
     raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
+
+
+def _check_sold(words: Sequence[str], names: ReleaseWords) -> None:
+    """Raise an error if the first words name an accelerator of the sheet that no machine has."""
+    for count in range(min(MAX_WORDS, len(words)), 0, -1):
+        phrase = " ".join(words[:count])
+        is_model = len(phrase) > MIN_BEGUN_DEVICE and any(map(str.isdigit, phrase))
+        if is_model and (ids := accelerators(phrase.lower(), names.not_sold)):
+            raise HwpricesError(
+                f"no machine in this release has {' or '.join(ids)}",
+                f"hwprices device {ids[0]} shows what is known of it.",
+            )
 
 
 def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meaning]:
@@ -682,7 +701,7 @@ def _preferred(meanings: list[Meaning], names: ReleaseWords) -> list[Meaning]:
 
 
 def _amount(text: str, search: Search) -> Meaning | None:
-    """Understand a term, a number of vCPUs or an amount of memory.
+    """Understand a term, a number of vCPUs or an amount of memory or of local disk.
 
     Memory after an accelerator is the memory of one accelerator: "a100 80gb"; an amount larger than
     any accelerator's ("h100 1tb") is the machine's memory.
@@ -694,6 +713,10 @@ def _amount(text: str, search: Search) -> Meaning | None:
     vcpus = _VCPUS.fullmatch(text)
     if vcpus:
         return Meaning("vcpus", {"vcpus": Bounds(least=float(vcpus[1]))})
+    disk = _DISK.fullmatch(text)
+    if disk:
+        gib = float(disk[1]) * GIB_PER_DISK_UNIT[disk[2]]
+        return Meaning("disk", {"local_disk_gib": Bounds(least=gib)})
     memory = _MEMORY.fullmatch(text)
     if memory:
         gib = float(memory[1]) * (GIB_PER_TIB if memory[2] == "t" else 1)

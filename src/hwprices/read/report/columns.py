@@ -178,7 +178,9 @@ def grammar(dataset: Release) -> dict[str, Any]:
         "max_words": words.MAX_WORDS,
         "patterns": {name: pattern.pattern for name, pattern in words.PATTERNS.items()},
         "rewritten": [
-            (pattern, written.replace("\\", "$")) for pattern, written in words.REWRITTEN.items()
+            (pattern, written.replace("\\", "$"))
+            for pattern, written in words.REWRITTEN.items()
+            if not written.endswith("disk")  # the page does not have local disks
         ],
         "skipped": sorted(words.SKIPPED | {"shared"}),
         "kinds": words.KINDS,
