@@ -45,8 +45,8 @@ STEPS = (1.3, 1.1, 1.03, 1.01)
 OF_FACTOR = pl.col("load").replace("one", "few")
 """Load of a family's factor, which one user shares with a few."""
 
-LARGEST_ERROR = 1.5
-"""Limit of an error of the logarithm, so that outliers do not dominate."""
+LARGEST_ERROR = math.log(3)
+"""Limit of an error of the logarithm: one of more than three times counts no more."""
 
 
 class Points:
@@ -200,9 +200,9 @@ class LeftOut:
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 LEVELS = (0.04, 0.235, 0.765, 0.96)
-"""Quantiles of the errors of serving. With them, the inner range contains 45 to 55 % of the
-measurements of a source that was left out, the outer 85 to 95 %. With QUANTILES, the inner range
-contained 42 % of Spare Cores' vLLM and of the makers', and the outer 83 % of its llama.cpp."""
+"""Quantiles of the errors of serving. With them, the inner range contains 46 to 58 % of the
+measurements of a source that was left out, the outer 87 to 96 %. With QUANTILES, the inner range
+contained 40 % of Spare Cores' vLLM, and the outer 83 % of its llama.cpp."""
 
 
 def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
