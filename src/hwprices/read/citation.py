@@ -218,6 +218,9 @@ def cite_all(
 
     ``types``: their machine types, if known. The tables are sorted by machine type, so that only a
     part of them is read.
+
+    Raises:
+        HwpricesError: the amount of a price is unknown.
     """
     wanted = pl.col("price_id").is_in(sorted(set(price_ids)))
     rows = scan_types(dataset, "prices", types) if types else dataset.scan("prices")

@@ -57,7 +57,11 @@ def parse_rates(options: Iterable[str] | None) -> Rates:
 
 
 def read_rates(usd_per: Mapping[str, object]) -> Rates:
-    """Read exchange rates from a mapping."""
+    """Read exchange rates from a mapping.
+
+    Raises:
+        HwpricesError: see ``parse_rates``.
+    """
     written = {
         currency: f"{rate:f}" if isinstance(rate, Decimal) else rate
         for currency, rate in usd_per.items()

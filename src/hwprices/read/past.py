@@ -145,8 +145,15 @@ def answer(
 ) -> PastAnswer:
     """List every interval of the prices of a question; see ``Dataset.history``.
 
-    ``usual``: the values of fields that neither words nor options set. The rows have the columns of
-    price_history; ``placeholder``, see ``mark_placeholders``; and per_accelerator_hour.
+    ``usual``: the values of fields that neither words nor options set.
+
+    Returns:
+        The columns of price_history; ``placeholder``, see ``mark_placeholders``; and
+        per_accelerator_hour, the effective_hourly of one accelerator. Sorted by machine, place,
+        purchase option and time.
+
+    Raises:
+        HwpricesError: the question is not understood.
     """
     tables = PastTables(dataset)
     search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)

@@ -65,7 +65,11 @@ def connect(**settings: Any) -> "DuckDBPyConnection":
 
 
 def open_locked(release: Release, max_memory: str = "") -> "DuckDBPyConnection":
-    """Open a connection with a view for each table of a release, and access to nothing else."""
+    """Open a connection with a view for each table of a release, and access to nothing else.
+
+    Raises:
+        HwpricesError: a table cannot be read.
+    """
     connection = open_views(release, max_memory, **NO_EXTENSIONS)
     if max_memory:  # fail instead of writing temporary files into the working directory
         connection.execute("set temp_directory = ''")

@@ -65,7 +65,11 @@ class OpenRelease:
         self._is_warm = False
 
     def get(self) -> "Dataset":
-        """Return the release."""
+        """Return the release.
+
+        Raises:
+            HwpricesError: there is none at the root.
+        """
         from hwprices.read.agents.tools import KeptDataset
 
         with self._lock:

@@ -597,7 +597,11 @@ SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
 
 
 def sql(dataset: Dataset, query: str) -> Answer:
-    """Run a query in the locked DuckDB."""
+    """Run a query in the locked DuckDB.
+
+    Raises:
+        HwpricesError: the query is wrong or refused, takes too long, or a row is too long.
+    """
     from hwprices.read import sql as asking
 
     connection = dataset.locked_duckdb(SQL_MEMORY)
@@ -641,6 +645,10 @@ ANSWERS: Mapping[str, Callable[..., Answer]] = {
 
 
 def call(dataset: Dataset, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
-    """Answer a call, within MAX_TOKENS."""
+    """Answer a call, within MAX_TOKENS.
+
+    Raises:
+        HwpricesError: an argument is unknown, missing or not understood.
+    """
     tool.check(arguments)
     return ANSWERS[tool.name](dataset, **arguments).fitted()

@@ -142,7 +142,11 @@ def _csv(rows: pl.LazyFrame, path: Path) -> None:
 
 
 def check_target(target: str | Path) -> Path:
-    """Refuse an output file that exists or has another suffix, before the bill is read."""
+    """Refuse an output file that exists or has another suffix, before the bill is read.
+
+    Raises:
+        HwpricesError: the suffix is not a format, or the file exists.
+    """
     path = Path(target)
     if path.suffix.lower() not in (".parquet", ".csv", ".xlsx"):
         raise HwpricesError(

@@ -67,6 +67,9 @@ def compare(
     in any region. Each price has its region and whether it is stale; it is null if the release has
     none. A commitment also has its plan, and the share of hours from which it costs less than on
     demand in its region. ``Dataset.compare`` describes the arguments.
+
+    Raises:
+        HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
     rules = as_overlays(overlays)
     vocabulary = ReleaseWords.of(dataset)

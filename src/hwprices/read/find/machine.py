@@ -65,6 +65,9 @@ def answer(
 
     ``text``: which prices, in words. ``options``: those of ``Options``. Without ``os``, ``license``
     or ``tenancy``, all of them.
+
+    Raises:
+        HwpricesError: there is no such machine type, or an option is not understood.
     """
     rules = as_overlays(overlays)
     names = ReleaseWords.of(dataset)

@@ -86,7 +86,11 @@ def answer(
     shown: int | None = None,
     **options: Unpack[Options],
 ) -> OfferAnswer:
-    """Find offers. ``options`` are those of ``Options``; ``shown`` as in ``run``."""
+    """Find offers. ``options`` are those of ``Options``; ``shown`` as in ``run``.
+
+    Raises:
+        HwpricesError: a word or option is not understood, or ``sort`` is unknown.
+    """
     rules = as_overlays(overlays)
     search = request.request(ReleaseWords.of(dataset), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=rules, shown=shown)

@@ -253,6 +253,10 @@ def resolve_machines(
     """Return the machine type of each name, and a note on names that are accelerators as well.
 
     "H100" is a machine type of one cloud, but the user may mean every machine with an H100.
+
+    Raises:
+        HwpricesError: a name is not a text or too long; or see ``find_one``. The remedy includes
+            the note.
     """
     for text in texts:
         check_name(text)

@@ -42,7 +42,11 @@ class Job(Question):
 
 
 def make_job(question: Question) -> Job:
-    """Check a question and fill in its defaults."""
+    """Check a question and fill in its defaults.
+
+    Raises:
+        HwpricesError: a value is out of range; the line says which, and what is allowed.
+    """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
     training, wanted = question.is_training, question.context

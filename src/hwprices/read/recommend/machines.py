@@ -46,6 +46,9 @@ def candidates(dataset: Tables, question: Question, ownership: Ownership) -> pl.
     (that the job can be divided over), usable_bytes (of one of them), inference_only, clusters
     (whether a fast network joins several machines), and obstacle: the code of what rules the
     machine out for every job.
+
+    Raises:
+        HwpricesError: the release has no such place.
     """
     asked = search(dataset, question)
     frame = _rented(dataset, question, asked)

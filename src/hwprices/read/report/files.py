@@ -81,7 +81,11 @@ def day(time: date | str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template."""
+    """Fill in a template.
+
+    Raises:
+        jinja2.UndefinedError: a value of the template is missing.
+    """
     return _environment().get_template(template).render(**values)
 
 

@@ -308,6 +308,9 @@ def write_into_release(dataset: Release) -> int:
 
     It has pages only of machine types with accelerators, because all would be thousands of files in
     each release. ``write`` can write them at any time.
+
+    Raises:
+        HwpricesError: the root cannot be written.
     """
     files = 0
     for page in pages(dataset, "accelerators"):

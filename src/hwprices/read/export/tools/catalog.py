@@ -59,7 +59,11 @@ class Catalog:
 def machine_prices(
     dataset: Release, overlays: Overlays | None = None, **options: Unpack[Options]
 ) -> PricedMachines:
-    """Read the prices that the options choose, with own discounts applied."""
+    """Read the prices that the options choose, with own discounts applied.
+
+    Raises:
+        HwpricesError: an option or a value is not understood.
+    """
     first = pl.col("accelerators").list.first().struct
     machines = machine_types(dataset).select(
         *MACHINE,

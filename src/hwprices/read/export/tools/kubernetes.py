@@ -76,6 +76,9 @@ def karpenter(prices: PricedMachines) -> Catalog:
 
     A commitment replaces the price of on-demand nodes. A rule with a price becomes a price; any
     other difference becomes a percentage of the list price, which Karpenter reads itself.
+
+    Raises:
+        HwpricesError: neither own discounts nor a commitment was requested.
     """
     rows = prices.rows
     if prices.overlays is None:
