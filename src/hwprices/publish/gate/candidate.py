@@ -1,6 +1,5 @@
 """The two releases of a provider that the gate compares, and the prices in which they differ."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,16 +19,15 @@ from hwprices.storage.manifests import Origin
 
 PRICES = "prices"
 
-# price rows in memory, in two batches at a time: 0.1 GB for each 100,000 of a first release
-BATCH_ROWS = 300_000
-# share of a region's rows that move by the hour or are on demand: 34 % at Azure, 30 % at Google
-LEAST_READ = 1 / 3
+BATCH_ROWS = (
+    300_000  # price rows of both releases in memory: 0.1 GB for each 100,000 of a first one
+)
 MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster
 
 
 @dataclass(frozen=True)
 class PriceFile:
-    """One file of a provider's prices, with its number of rows and its region, unless it has all.
+    """One file of a provider's prices, with its number of rows and its region ("" if it has all).
 
     Files with the same ``content`` differ only in when and where they were seen. ``fixed`` are
     checksums of the prices that do not change by the hour. ``seen`` are the first and last time.
@@ -37,7 +35,7 @@ class PriceFile:
 
     rows: pl.LazyFrame
     count: int
-    region: str | None = None
+    region: str = ""
     content: str | None = None
     seen: tuple[datetime, datetime] | None = None
     fixed: str | None = None
@@ -45,13 +43,6 @@ class PriceFile:
     def is_older(self, old: "PriceFile") -> bool:
         """Return whether its first row was seen before the other's last row."""
         return bool(self.seen and old.seen and self.seen[0] < old.seen[1] - compare.CLOCK)
-
-    @cached_property
-    def regions(self) -> frozenset[str]:
-        """The regions of its rows."""
-        if self.region is not None:
-            return frozenset([self.region])
-        return frozenset(self.rows.select(pl.col("region").unique()).collect()["region"])
 
 
 @dataclass(frozen=True)
@@ -93,25 +84,10 @@ class Candidate:
         types = self.table(PRICES).select("instance_type").unique()
         return types.collect(engine="streaming")
 
-    def only(
-        self, regions: Collection[str], groups: Mapping[str | None, Sequence[int]]
-    ) -> "Candidate":
-        """Keep the prices of some regions.
-
-        Of regions in ``groups``, keep those that change by the hour, those on demand, with which
-        they are ordered, and these groups of types.
-        """
-        own = pl.col("region").is_in(list(regions))
-        rows: list[pl.LazyFrame] = []
-        for file in self.price_files:
-            if file.regions <= set(regions):
-                if file.region not in groups:
-                    rows.append(file.rows)
-                    continue
-                is_read = is_moving() | (pl.col("purchase_option") == "on_demand")
-                rows.append(file.rows.filter(is_read | type_group().is_in(groups[file.region])))
-            elif file.regions & set(regions):
-                rows.append(file.rows.filter(own))
+    def only(self, chosen: Mapping[str, pl.Expr]) -> "Candidate":
+        """Keep the prices of some files: region to the rows that are read of it."""
+        files = (file for file in self.price_files if file.region in chosen)
+        rows = [file.rows.filter(chosen[file.region]) for file in files]
         prices = pl.concat(rows or [frames.empty(TABLES[PRICES]).lazy()])
         return replace(self, tables={**self.tables, PRICES: prices}, price_files=())
 
@@ -122,34 +98,31 @@ def batches(
     """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
 
     Yields the number of rows and the prices of both that may differ. An unchanged region is left
-    out. Of one with checksums, yields the prices that change by the hour and the machine types
-    whose other prices differ. A ``suspect`` region is complete.
+    out. Of one with checksums, yields the prices that change by the hour, those on demand, with
+    which they are ordered, and the machine types whose other prices differ. A ``suspect`` region is
+    complete.
     """
-    if not new.price_files:
+    files, before = ({file.region: file for file in side.price_files} for side in (new, old))
+    if not files or (before and ("" in files) != ("" in before)):
         yield 0, new, old
         return
-    by_region = {file.region: file for file in old.price_files if file.regions.isdisjoint(suspect)}
-    unchanged, changed = set(), dict[str | None, Sequence[int]]()
-    for file in new.price_files:
-        before = by_region.get(file.region)
-        if before is None or file.is_older(before):
-            continue
-        if file.content is not None and file.content == before.content:
-            unchanged.add(file.region)
-        elif file.region is not None and file.fixed and before.fixed:
-            differ = changed_groups(file.fixed, before.fixed)
-            if len(differ) <= MOST_GROUPS:
-                changed[file.region] = differ
-    counts: Counter[str] = Counter()
-    for file in (*new.price_files, *old.price_files):
-        if file.region not in unchanged:
-            groups = changed.get(file.region)
-            share = 1 if groups is None else max(LEAST_READ, len(groups) / TYPE_GROUPS)
-            rows = int(file.count * share) // len(file.regions or [""]) + 1
-            counts.update(dict.fromkeys(file.regions, rows))
+    chosen, counts = dict[str, pl.Expr](), dict[str, int]()
+    for region in files.keys() | before.keys():
+        file, was = files.get(region), before.get(region)
+        is_read = pl.lit(True)
+        is_suspect = region in suspect or (suspect and not region)
+        if file and was and not is_suspect and not file.is_older(was):
+            if file.content is not None and file.content == was.content:
+                continue
+            groups = changed_groups(file.fixed or "", was.fixed or "")
+            if file.fixed and was.fixed and len(groups) <= MOST_GROUPS:
+                is_on_demand = pl.col("purchase_option") == "on_demand"
+                is_read = is_moving() | is_on_demand | type_group().is_in(groups)
+        chosen[region] = is_read
+        counts[region] = sum(side.count for side in (file, was) if side)
     for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
-        count = sum(counts[region] for region in regions)
-        yield count, new.only(regions, changed), old.only(regions, changed)
+        read = {region: chosen[region] for region in regions}
+        yield sum(counts[region] for region in regions), new.only(read), old.only(read)
 
 
 COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency",
