@@ -125,7 +125,8 @@ def needed_by(kept: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """
     prices = kept.filter(table=PRICES).drop_nulls("published_value")
     needed = [kept.clear()]
-    for table, name in (("instance_types", "instance_type"), ("regions", "region")):
+    tables = (("instance_types", "instance_type"), ("regions", "region"))
+    for table, name in tables if prices.height else ():
         old, new = (side.table(table) for side in (releases.old, releases.new))
         gone = old.filter(compare.is_among(name, prices[name])).join(new, on=name, how="anti")
         rows = gone.select(name, row=facts.row_of(table)).collect()

@@ -38,6 +38,8 @@ def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the moves of prices with each other: frames with the columns of REFUSED."""
     changed = rows.filter("is_new", _SIZE > compare.SAME)
+    if changed.is_empty():
+        return []
     moved = changed.filter(moving=False)
     copied = [*_copied(changed, releases), *_exchanged(changed.filter("is_old"))]
     if moved.is_empty():
