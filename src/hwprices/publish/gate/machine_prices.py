@@ -83,7 +83,7 @@ def refused_rows(rows: pl.DataFrame, prices: pl.DataFrame, releases: Releases) -
         found.append(refuse(judged, *ITS_PARTS))
         found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         rules = ORDER[: 1 if releases.is_first else None]
-        found += _order(judged, rules, prices.filter(pl.col("effective_hourly").is_not_null()))
+        found += _order(judged, rules, prices)
     return pl.concat(found)
 
 
@@ -91,23 +91,19 @@ def _order(
     rows: pl.DataFrame, rules: Sequence[Rule], prices: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Compare prices of a machine by the rules of ORDER."""
-    published = rows.select("price_id", "old_price", judged=pl.lit(True))
+    published = rows.lazy().select("price_id", "old_price", judged=pl.lit(True))
     for name, lower, upper, on in rules:
         some = rows.filter(lower | upper)
         if some.is_empty():
             continue
         key = compare.hashed(on)
         is_same = key.is_in(some.select(key).to_series().unique().implode())
-        same = (
-            prices.lazy().filter(lower | upper).filter(is_same).with_columns(key=key, price=PRICE)
-        )
-        pairs = same.collect().join(published, on="price_id", how="left", maintain_order="left")
-        priced = pairs.with_columns(
-            pl.col("judged").fill_null(False),
-            was=pl.when("judged").then("old_price").otherwise("price"),
-        )
-        compared = ("key", "price_id", "price", "was", "judged", "flags")
-        below, above = (priced.filter(one).select(compared) for one in (lower, upper))
+        same = prices.lazy().filter(PRICE.is_not_null(), lower | upper, is_same)
+        same = same.select("price_id", "flags", lower=lower, upper=upper, key=key, price=PRICE)
+        same = same.join(published, on="price_id", how="left", maintain_order="left")
+        was = pl.when("judged").then("old_price").otherwise("price")
+        priced = same.with_columns(pl.col("judged").fill_null(False), was=was).collect()
+        below, above = priced.filter("lower"), priced.filter("upper")
         pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
