@@ -19,9 +19,8 @@ from hwprices.storage.manifests import Origin
 
 PRICES = "prices"
 
-BATCH_ROWS = (
-    300_000  # price rows of both releases in memory: 0.1 GB for each 100,000 of a first one
-)
+# price rows in memory, in two batches at a time: 0.1 GB for each 100,000 of a first release
+BATCH_ROWS = 300_000
 MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster
 
 
@@ -135,6 +134,11 @@ SUSPECT = {"price_id": pl.String, "region": pl.String, "reference": pl.String}
 
 _ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, "flags")))
 _ID = pl.col("price_id").hash().alias("id")
+_DIFFERS = pl.any_horizontal(
+    pl.col("is_old").is_null(),
+    *(pl.col(name).ne_missing(pl.col(f"old_{name}")) for name in COMPARED),
+    *(pl.col(name).is_null() & pl.col(f"old_{name}").is_not_null() for name in IDS),
+)
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
@@ -244,33 +248,20 @@ class Releases:
         """Return the prices that came, went, changed or are suspect: columns of ``differences``."""
         ids = now.select(_ID)
         then = old.table(PRICES).select(_ID, *VALUES, is_old=True).collect()
-        gone = then["id"].clear()
-        if not ids["id"].equals(then["id"]):  # as files are sorted, rows often have the same places
-            gone = then.filter(~is_among("id", ids["id"]))["id"]
+        gone = then["id"].filter(~then["id"].is_in(ids["id"].implode()))
+        if not ids["id"].equals(then["id"]):  # files are sorted: most prices are in their old place
             then = ids.join(then, on="id", how="left", maintain_order="left")
         then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
-        # both frames as one would be copied, because their chunks of memory differ
-        differs = (
-            now.select("price_id", *VALUES)
-            .hstack(then)
-            .select(
-                pl.any_horizontal(
-                    pl.col("is_old").is_null(),
-                    is_among("price_id", self.suspects["price_id"]),
-                    *(pl.col(name).ne_missing(pl.col(f"old_{name}")) for name in COMPARED),
-                    *(pl.col(name).is_null() & pl.col(f"old_{name}").is_not_null() for name in IDS),
-                    is_out_of_time(self.now),
-                )
-            )
-            .to_series()
-        )
+        # without the other columns, because polars copies frames whose chunks of memory differ
+        pairs = now.select("price_id", *VALUES).hstack(then)
+        is_suspect = is_among("price_id", self.suspects["price_id"])
+        differs = pairs.select(_DIFFERS | is_out_of_time(self.now) | is_suspect).to_series()
         rows = frames.independent(now.filter(differs).hstack(then.filter(differs)))
         rows = rows.with_columns(is_new=True)
         if len(gone):
-            lost = old.table(PRICES).filter(_ID.is_in(gone.implode())).with_columns(is_old=True)
-            was = pl.col(VALUES).name.prefix("old_")
-            names = [name for name in _ROW if name not in VALUES]
-            lost = lost.select(*names, "currency", "is_old", was)
+            lost = old.table(PRICES).filter(_ID.is_in(gone.implode()))
+            key = ("price_id", *PRICE_KEY[1:], "flags")
+            lost = lost.select(*key, pl.col(VALUES).name.prefix("old_"), is_old=True)
             rows = pl.concat([rows, lost.collect()], how="diagonal")
         rows = rows.join(self.types, on="instance_type", how="left").with_columns(
             pl.col("family").fill_null(""),

@@ -24,10 +24,13 @@ from hwprices.schemas import PRICE_KEY
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _MACHINE = ("region", "instance_type")
 _SIZE = MOVE.abs()
-KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")]
-"""What is the same of a price in several regions."""
 APART = {"option": [*SYSTEM, *PURCHASE, *PLAN], "type": ["instance_type"], "region": ["region"]}
 """What differs between two prices of which one may be copied from the other."""
+
+
+def _alike(name: str) -> list[str]:
+    """List the columns of the key in which such prices agree; the zone may differ."""
+    return [one for one in PRICE_KEY if one not in ("provider", "zone", *APART[name])]
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
@@ -115,11 +118,9 @@ def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     every = changed.filter("is_old", _SIZE > compare.MOVED)
     if every.is_empty():
         return
-    hashes = {}
-    for name, apart in APART.items():
-        here = [column for column in ("region", *KIND) if column not in apart]
-        hashes[f"same_{name}"] = compare.hashed([*here, "effective_hourly"])
-        hashes[f"own_{name}"] = compare.hashed(apart)
+    hashes = {f"own_{name}": compare.hashed(apart) for name, apart in APART.items()}
+    for name in APART:
+        hashes[f"same_{name}"] = compare.hashed([*_alike(name), "effective_hourly"])
     is_cost = is_among("effective_hourly", every["effective_hourly"])
     id_hash = pl.col("price_id").hash().alias("id")
     prices = releases.old.priced.filter(is_cost).select(id_hash, **hashes)
@@ -136,10 +137,8 @@ def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
         same, own = f"same_{name}", f"own_{name}"
         pairs = moved.join(others.select(same, own, "others").unique(), on=same, suffix="_copied")
         is_other = pl.col(own) != pl.col(f"{own}_copied")
-        is_copy = is_among(
-            "price_id",
-            pairs.filter(is_other, (MOVE - pl.col("others")).abs() > compare.COUPLED)["price_id"],
-        )
+        is_apart = (MOVE - pl.col("others")).abs() > compare.COUPLED
+        is_copy = is_among("price_id", pairs.filter(is_other, is_apart)["price_id"])
         many = pl.any_horizontal(
             (is_copy.sum().over(by) >= compare.COPIES)
             & (is_copy.mean().over(by) > compare.SIBLINGS_SHARE)
@@ -154,9 +153,8 @@ def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
     One pair is enough, except of market prices, which meet by chance: most in the region do so.
     """
     prices = ("effective_hourly", "old_effective_hourly")
-    for name, apart in APART.items():
-        here = [column for column in ("region", *KIND) if column not in apart]
-        move, reverse = (compare.hashed([*here, *pair]) for pair in (prices, prices[::-1]))
+    for name in APART:
+        move, reverse = (compare.hashed([*_alike(name), *p]) for p in (prices, prices[::-1]))
         reverses = changed.select(reverse).to_series().implode()
         pairs = changed.with_columns(is_exchanged=move.is_in(reverses))
         many = compare.most(pl.col("is_exchanged"), ("region", "moving"))
