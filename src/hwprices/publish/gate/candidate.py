@@ -248,8 +248,9 @@ class Releases:
         """Return the prices that came, went, changed or are suspect: columns of ``differences``."""
         ids = now.select(_ID)
         then = old.table(PRICES).select(_ID, *VALUES, is_old=True).collect()
-        gone = then["id"].filter(~then["id"].is_in(ids["id"].implode()))
-        if not ids["id"].equals(then["id"]):  # files are sorted: most prices are in their old place
+        gone = then["id"].clear()
+        if not ids["id"].equals(then["id"]):  # files are sorted: prices often keep their place
+            gone = then["id"].filter(~then["id"].is_in(ids["id"].implode()))
             then = ids.join(then, on="id", how="left", maintain_order="left")
         then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
         # without the other columns, because polars copies frames whose chunks of memory differ
