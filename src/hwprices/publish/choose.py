@@ -345,7 +345,7 @@ def _price_file(store: Store, source: ProviderSource, file: TableFile) -> gate.P
         for time in (file.observed_from, file.observed_to)
     )
     seen = (first, last) if first and last else None
-    region = layout.region_of(file.key)
+    region = layout.region_of(file.key) or ""
     return gate.PriceFile(rows, file.rows, region, file.content_sha256, seen, file.fixed)
 
 

@@ -1,6 +1,5 @@
 """The two releases of a provider that the gate compares, and the prices in which they differ."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,7 +9,7 @@ import polars as pl
 
 from hwprices.publish.arrange import in_parallel, packed
 from hwprices.publish.gate import compare
-from hwprices.publish.gate.compare import PRICE, PURCHASE, hashed
+from hwprices.publish.gate.compare import PRICE, PURCHASE, is_among
 from hwprices.release.release import is_moving
 from hwprices.rows import frames
 from hwprices.rows.parquet import TYPE_GROUPS, changed_groups, type_group
@@ -21,15 +20,13 @@ from hwprices.storage.manifests import Origin
 PRICES = "prices"
 
 # price rows in memory, in two batches at a time: 0.1 GB for each 100,000 of a first release
-BATCH_ROWS = 500_000
-# share of a region's rows that move by the hour or are on demand: 34 % at Azure, 30 % at Google
-LEAST_READ = 1 / 3
+BATCH_ROWS = 300_000
 MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster
 
 
 @dataclass(frozen=True)
 class PriceFile:
-    """One file of a provider's prices, with its number of rows and its region, unless it has all.
+    """One file of a provider's prices, with its number of rows and its region ("" if it has all).
 
     Files with the same ``content`` differ only in when and where they were seen. ``fixed`` are
     checksums of the prices that do not change by the hour. ``seen`` are the first and last time.
@@ -37,7 +34,7 @@ class PriceFile:
 
     rows: pl.LazyFrame
     count: int
-    region: str | None = None
+    region: str = ""
     content: str | None = None
     seen: tuple[datetime, datetime] | None = None
     fixed: str | None = None
@@ -45,13 +42,6 @@ class PriceFile:
     def is_older(self, old: "PriceFile") -> bool:
         """Return whether its first row was seen before the other's last row."""
         return bool(self.seen and old.seen and self.seen[0] < old.seen[1] - compare.CLOCK)
-
-    @cached_property
-    def regions(self) -> frozenset[str]:
-        """The regions of its rows."""
-        if self.region is not None:
-            return frozenset([self.region])
-        return frozenset(self.rows.select(pl.col("region").unique()).collect()["region"])
 
 
 @dataclass(frozen=True)
@@ -93,25 +83,10 @@ class Candidate:
         types = self.table(PRICES).select("instance_type").unique()
         return types.collect(engine="streaming")
 
-    def only(
-        self, regions: Collection[str], groups: Mapping[str | None, Sequence[int]]
-    ) -> "Candidate":
-        """Keep the prices of some regions.
-
-        Of regions in ``groups``, keep those that change by the hour and these groups of types.
-        """
-        own = pl.col("region").is_in(list(regions))
-        rows: list[pl.LazyFrame] = []
-        for file in self.price_files:
-            if file.regions <= set(regions):
-                if file.region not in groups:
-                    rows.append(file.rows)
-                    continue
-                may_differ = type_group().is_in(groups[file.region])
-                parts = (file.rows.filter(is_moving()), file.rows.filter(may_differ, ~is_moving()))
-                rows += [part.collect().lazy() for part in parts]  # an or takes twice as long
-            elif file.regions & set(regions):
-                rows.append(file.rows.filter(own))
+    def only(self, chosen: Mapping[str, pl.Expr]) -> "Candidate":
+        """Keep the prices of some files: region to the rows that are read of it."""
+        files = (file for file in self.price_files if file.region in chosen)
+        rows = [file.rows.filter(chosen[file.region]) for file in files]
         prices = pl.concat(rows or [frames.empty(TABLES[PRICES]).lazy()])
         return replace(self, tables={**self.tables, PRICES: prices}, price_files=())
 
@@ -122,34 +97,31 @@ def batches(
     """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
 
     Yields the number of rows and the prices of both that may differ. An unchanged region is left
-    out. Of one with checksums, yields the prices that change by the hour and the machine types
-    whose other prices differ. A ``suspect`` region is complete.
+    out. Of one with checksums, yields the prices that change by the hour, those on demand, with
+    which they are ordered, and the machine types whose other prices differ. A ``suspect`` region is
+    complete.
     """
-    if not new.price_files:
+    files, before = ({file.region: file for file in side.price_files} for side in (new, old))
+    if not files or (before and ("" in files) != ("" in before)):
         yield 0, new, old
         return
-    by_region = {file.region: file for file in old.price_files if file.regions.isdisjoint(suspect)}
-    unchanged, changed = set(), dict[str | None, Sequence[int]]()
-    for file in new.price_files:
-        before = by_region.get(file.region)
-        if before is None or file.is_older(before):
-            continue
-        if file.content is not None and file.content == before.content:
-            unchanged.add(file.region)
-        elif file.region is not None and file.fixed and before.fixed:
-            differ = changed_groups(file.fixed, before.fixed)
-            if len(differ) <= MOST_GROUPS:
-                changed[file.region] = differ
-    counts: Counter[str] = Counter()
-    for file in (*new.price_files, *old.price_files):
-        if file.region not in unchanged:
-            groups = changed.get(file.region)
-            share = 1 if groups is None else max(LEAST_READ, len(groups) / TYPE_GROUPS)
-            rows = int(file.count * share) // len(file.regions or [""]) + 1
-            counts.update(dict.fromkeys(file.regions, rows))
+    chosen, counts = dict[str, pl.Expr](), dict[str, int]()
+    for region in files.keys() | before.keys():
+        file, was = files.get(region), before.get(region)
+        is_read = pl.lit(True)
+        is_suspect = region in suspect or (suspect and not region)
+        if file and was and not is_suspect and not file.is_older(was):
+            if file.content is not None and file.content == was.content:
+                continue
+            groups = changed_groups(file.fixed or "", was.fixed or "")
+            if file.fixed and was.fixed and len(groups) <= MOST_GROUPS:
+                is_on_demand = pl.col("purchase_option") == "on_demand"
+                is_read = is_moving() | is_on_demand | type_group().is_in(groups)
+        chosen[region] = is_read
+        counts[region] = sum(side.count for side in (file, was) if side)
     for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
-        count = sum(counts[region] for region in regions)
-        yield count, new.only(regions, changed), old.only(regions, changed)
+        read = {region: chosen[region] for region in regions}
+        yield sum(counts[region] for region in regions), new.only(read), old.only(read)
 
 
 COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency",
@@ -160,7 +132,13 @@ VALUES = (*COMPARED, *DATES, *IDS)
 PAGE = ("region", "source_url")
 SUSPECT = {"price_id": pl.String, "region": pl.String, "reference": pl.String}
 
-_ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, *PAGE, "flags")))
+_ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, "flags")))
+_ID = pl.col("price_id").hash().alias("id")
+_DIFFERS = pl.any_horizontal(
+    pl.col("is_old").is_null(),
+    *(pl.col(name).ne_missing(pl.col(f"old_{name}")) for name in COMPARED),
+    *(pl.col(name).is_null() & pl.col(f"old_{name}").is_not_null() for name in IDS),
+)
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
@@ -243,7 +221,7 @@ class Releases:
         return pl.concat([named, self.untraced])
 
     def differences(
-        self, judge: Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
+        self, judge: Callable[[pl.DataFrame, pl.DataFrame, "Releases"], pl.DataFrame]
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Find the prices that came, went or changed, and what ``judge`` refuses of them.
 
@@ -253,8 +231,10 @@ class Releases:
         """
 
         def work(piece: tuple[int, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
-            rows = self._differences(*piece[1:])
-            refused = judge(rows, self)
+            _, new, old = piece
+            now = new.table(PRICES).select(_ROW).collect()
+            rows = self._changed(now, old)
+            refused = judge(rows, now, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
             return rows, refused
@@ -264,71 +244,43 @@ class Releases:
         rows, refused = zip(*results, strict=True)
         return pl.concat(rows), pl.concat(refused)
 
-    def _differences(self, new: Candidate, old: Candidate) -> pl.DataFrame:
-        ids = self._ids(new, old)
-        rows = _side_by_side(*(_rows(side, ids) for side in (old, new)))
+    def _changed(self, now: pl.DataFrame, old: Candidate) -> pl.DataFrame:
+        """Return the prices that came, went, changed or are suspect: columns of ``differences``."""
+        ids = now.select(_ID)
+        then = old.table(PRICES).select(_ID, *VALUES, is_old=True).collect()
+        gone = then["id"].clear()
+        if not ids["id"].equals(then["id"]):  # files are sorted: prices often keep their place
+            gone = then["id"].filter(~then["id"].is_in(ids["id"].implode()))
+            then = ids.join(then, on="id", how="left", maintain_order="left")
+        then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
+        # without the other columns, because polars copies frames whose chunks of memory differ
+        pairs = now.select("price_id", *VALUES).hstack(then)
+        is_suspect = is_among("price_id", self.suspects["price_id"])
+        differs = pairs.select(_DIFFERS | is_out_of_time(self.now) | is_suspect).to_series()
+        rows = frames.independent(now.filter(differs).hstack(then.filter(differs)))
+        rows = rows.with_columns(is_new=True)
+        if len(gone):
+            lost = old.table(PRICES).filter(_ID.is_in(gone.implode()))
+            key = ("price_id", *PRICE_KEY[1:], "flags")
+            lost = lost.select(*key, pl.col(VALUES).name.prefix("old_"), is_old=True)
+            rows = pl.concat([rows, lost.collect()], how="diagonal")
         rows = rows.join(self.types, on="instance_type", how="left").with_columns(
             pl.col("family").fill_null(""),
-            provider=pl.lit(new.provider),
+            pl.col("is_new", "is_old").fill_null(False),
+            provider=pl.lit(self.new.provider),
+            old_currency=pl.coalesce("old_currency", "currency"),
             price=PRICE,
             old_price=pl.col("old_effective_hourly").cast(pl.Float64),
         )
         move = (pl.col("price") / pl.col("old_price")).log()
         return rows.with_columns(move=move, moving=is_moving())
 
-    def _ids(self, new: Candidate, old: Candidate) -> pl.Series:
-        """Return hashes of the ids of prices that came, went, changed or are suspect."""
-        before, now = (_digests(side) for side in (old, new))
-        is_kept, is_known = (
-            one["id"].is_in(other["id"].implode()) for one, other in ((before, now), (now, before))
-        )
-        ids = pl.concat([before.filter(~is_kept)["id"], now.filter(~is_known)["id"]])
-        before, now = before.filter(is_kept).rechunk(), now.filter(is_known).rechunk()
-        if not before["id"].equals(now["id"]):  # files are sorted
-            before, now = before.sort("id"), now.sort("id")
-        both = before.hstack(now.rename({name: f"new_{name}" for name in now.columns}))
-        has_lost_id = (pl.col("ids") & ~pl.col("new_ids")) != 0
-        differs = (pl.col("digest") != pl.col("new_digest")) | has_lost_id
-        ids.extend(both.filter(differs | is_out_of_time(self.now, "new_", ""))["id"])
-        return ids.extend(self.suspects["price_id"].hash())
 
-
-def _digests(candidate: Candidate) -> pl.DataFrame:
-    """Return a hash of COMPARED, DATES and which IDS each price has.
-
-    It takes a fifth of the memory of the columns and half the time to compare.
-    """
-    sku, sku_price = (pl.col(name).is_not_null().cast(pl.UInt8) for name in IDS)
-    id_hash = pl.col("price_id").hash().alias("id")
-    rows = candidate.table(PRICES)
-    return rows.select(id_hash, *DATES, digest=hashed(COMPARED), ids=sku + 2 * sku_price).collect()
-
-
-def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
+def is_out_of_time(now: datetime) -> pl.Expr:
     """Return whether a date is before the published one, or a start too far ahead."""
-    start, seen = (pl.col(f"{new}{name}") for name in DATES)
+    start, seen = (pl.col(name) for name in DATES)
     return pl.any_horizontal(
-        start < pl.col(f"{old}effective_from"),
+        start < pl.col("old_effective_from"),
         start > pl.max_horizontal(seen, pl.lit(now)) + compare.AHEAD,
-        seen < pl.min_horizontal(f"{old}observed_at", pl.lit(now)) - compare.CLOCK,
+        seen < pl.min_horizontal("old_observed_at", pl.lit(now)) - compare.CLOCK,
     ).fill_null(False)
-
-
-def _rows(candidate: Candidate, ids: pl.Series) -> pl.DataFrame:
-    rows = candidate.table(PRICES).select(_ROW)
-    return rows.filter(pl.col("price_id").hash().is_in(ids.implode())).collect()
-
-
-def _side_by_side(then: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
-    """Join the rows of two releases. The key of a price is the newer's, else the older's."""
-    then = then.rename({name: f"old_{name}" for name in _ROW if name != "price_id"})
-    both = now.with_columns(is_new=pl.lit(True)).join(
-        then.with_columns(is_old=pl.lit(True)), on="price_id", how="full", coalesce=True
-    )
-    named = [name for name in _ROW if name not in ("price_id", *VALUES)]
-    return both.with_columns(
-        *(pl.coalesce(name, f"old_{name}").alias(name) for name in named),
-        pl.col("is_new", "is_old").fill_null(False),
-        old_currency=pl.coalesce("old_currency", "currency"),
-        currency=pl.coalesce("currency", "old_currency"),
-    ).drop(f"old_{name}" for name in named)

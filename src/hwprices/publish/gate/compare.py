@@ -229,7 +229,9 @@ class Spread:
             side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
             for side in (base, rows)
         )
-        found = judged.filter(self.applies).collect()
+        # a known price that moved by less passes, wherever it is
+        is_judged = ~MOVE.exp().is_between(*LEVEL_MOVE).fill_null(False)
+        found = judged.filter(self.applies, is_judged).collect()
         if found.is_empty():
             return pl.DataFrame(schema=REFUSED)
         value, least, most = (pl.col(name) for name in ("value", "least", "most"))
@@ -253,8 +255,8 @@ class Spread:
             .with_columns(least=_without("lows", "low"), most=_without("highs", "high"))
         )
         enough = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32) >= self.least
-        inside, move = (least * self.band[0], most * self.band[1]), MOVE.exp()
-        passes = ~(value / move).is_between(*inside) | move.is_between(*LEVEL_MOVE)
+        inside = (least * self.band[0], most * self.band[1])
+        passes = ~(value / MOVE.exp()).is_between(*inside)
         broken = ~value.is_between(*inside) & ~passes.fill_null(False)
         of = " ".join(name for name in self.group if name != "currency") or "the provider"
         text = figures(f"{{}}, others of {of} {{}} to {{}}", value, least, most)

@@ -1,6 +1,6 @@
 """Judge the tables beside prices, column by column, by what was published of the same rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import log
@@ -60,12 +60,16 @@ _FIGURES = (
     (pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), "family", (0.6, 1.7)),
     (pl.col("accelerator_memory_gib") / pl.col("devices"), "accelerator", (0.9, 1.1)),
 )
-TYPES = [Spread("family", figure, (group,), "instance_type", band, least=1)
-         for figure, group, band in _FIGURES]  # fmt: skip
-# as plain prices between regions
-SKUS = Spread("family", pl.col("hourly").cast(pl.Float64),
-              ("series", "component", "purchase_option", "term_months", "currency", "unit"),
-              "region", (0.7, 1.4), least=1)  # fmt: skip
+NEW: Mapping[str, Sequence[Spread]] = {
+    "instance_types": [Spread("family", figure, (group,), "instance_type", band, least=1)
+                       for figure, group, band in _FIGURES],
+    # as plain prices between regions
+    "component_prices": [
+        Spread("family", pl.col("hourly").cast(pl.Float64),
+               ("series", "component", "purchase_option", "term_months", "currency", "unit"),
+               "region", (0.7, 1.4), least=1)],
+}  # fmt: skip
+"""What the figures of a new row are compared with."""
 
 
 def row_of(table: str) -> pl.Expr:
@@ -103,7 +107,7 @@ def skus(found: pl.DataFrame, releases: Releases) -> pl.Series:
 
 def found(releases: Releases) -> pl.DataFrame:
     """Return what is refused in tables other than prices: columns of FOUND."""
-    parts = [pl.DataFrame(schema=FOUND), *_parts_lost(releases), *_new(releases)]
+    parts = [pl.DataFrame(schema=FOUND), *_parts_lost(releases)]
     for table in ("zones", *COLUMNS):
         parts += _of(table, releases)
     return pl.concat(parts, how="diagonal")
@@ -116,6 +120,8 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     old, new = (_comparable(side.table(table)) for side in (releases.old, releases.new))
     if old.is_empty() or old.equals(new):
         return
+    if table in NEW:
+        yield _new(table, releases)
     old, new = (side.with_columns(row=row_of(table)) for side in (old, new))
     yield from _rows_lost(table, releases, old, old.join(new, on="row", how="anti"))
     both = old.join(new, on="row", how="inner", suffix="_new")
@@ -187,35 +193,32 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         yield cells(table, lost, "emptied", f"{total - now:,} of {total:,} rows are gone")
 
 
-def _new(releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse new machine types and SKUs whose figures fall outside their siblings' range.
+def _new(table: str, releases: Releases) -> pl.DataFrame:
+    """Refuse new machine types or SKUs whose figures fall outside their siblings' range.
 
     If most rows of a new region are refused, or most new types, all are.
     """
-    for table, rules in (("instance_types", TYPES), ("component_prices", [SKUS])):
-        is_machine = table == "instance_types"
-        new, old = (
-            (machines(side) if is_machine else side.table(table))
-            .with_columns(price_id="instance_type" if is_machine else row_of(table))
-            .collect()
-            for side in (releases.new, releases.old)
-        )
-        added = new.join(old, on="price_id", how="anti")
-        if added.is_empty():
-            continue
-        added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
-        refused = pl.concat(rule.refused(added, old) for rule in rules)
-        is_wrong = is_among("price_id", refused["price_id"])
-        others = compare.most(is_wrong, "is_old" if is_machine else "region")
-        if not is_machine:
-            others &= ~is_among("region", old["region"])
-        text = "most rows that are new with it are held"
-        refused = pl.concat([refused, compare.refuse(added, "family", others & ~is_wrong, text)])
-        rows = refused.rename({"price_id": "row"})
-        if is_machine:
-            rows = rows.with_columns(instance_type="row")
-        reference = pl.col("reference")
-        yield cells(table, rows, "family", reference, published_value=None, new_value="new")
+    is_machine = table == "instance_types"
+    new, old = (
+        (machines(side) if is_machine else side.table(table))
+        .with_columns(price_id="instance_type" if is_machine else row_of(table))
+        .collect()
+        for side in (releases.new, releases.old)
+    )
+    added = new.join(old, on="price_id", how="anti")
+    added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
+    refused = pl.concat(rule.refused(added, old) for rule in NEW[table])
+    is_wrong = is_among("price_id", refused["price_id"])
+    others = compare.most(is_wrong, "is_old" if is_machine else "region")
+    if not is_machine:
+        others &= ~is_among("region", old["region"])
+    text = "most rows that are new with it are held"
+    refused = pl.concat([refused, compare.refuse(added, "family", others & ~is_wrong, text)])
+    rows = refused.rename({"price_id": "row"})
+    if is_machine:
+        rows = rows.with_columns(instance_type="row")
+    reference = pl.col("reference")
+    return cells(table, rows, "family", reference, published_value=None, new_value="new")
 
 
 def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl.DataFrame:

@@ -125,7 +125,8 @@ def needed_by(kept: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """
     prices = kept.filter(table=PRICES).drop_nulls("published_value")
     needed = [kept.clear()]
-    for table, name in (("instance_types", "instance_type"), ("regions", "region")):
+    tables = (("instance_types", "instance_type"), ("regions", "region"))
+    for table, name in tables if prices.height else ():
         old, new = (side.table(table) for side in (releases.old, releases.new))
         gone = old.filter(compare.is_among(name, prices[name])).join(new, on=name, how="anti")
         rows = gone.select(name, row=facts.row_of(table)).collect()
@@ -151,13 +152,15 @@ class Replacement:
     def publish(self, new: pl.DataFrame) -> pl.DataFrame:
         """Return the rows to publish, sorted by key."""
         rows, values = self.held.filter(field=ALL), self.held.filter(pl.col("field") != ALL)
-        made = new.with_columns(row=_row_of(self.table)).join(rows, on="row", how="anti")
+        made = new.with_columns(row=_row_of(self.table))
+        made = made.filter(~compare.is_among("row", rows["row"]))  # a join takes five times longer
         for name in values["field"].unique():
             kept = self.before.join(values.filter(field=name), on="row", how="semi")
             made = made.update(kept.select("row", name), on="row", include_nulls=True)
         old = self.before.join(rows, on="row", how="semi")
         both = pl.concat([made.select(new.columns), old.select(new.columns)])
-        return both.sort(key(TABLES[self.table]), nulls_last=False, maintain_order=True)
+        frames.sort_in_place(both, key(TABLES[self.table]))
+        return both
 
 
 def _row_of(table: str) -> pl.Expr:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from hwprices.publish.gate import compare
-from hwprices.publish.gate.candidate import PRICES, Candidate, Releases, is_out_of_time
+from hwprices.publish.gate.candidate import PRICES, Releases, is_out_of_time
 from hwprices.publish.gate.compare import (
     IS_LINUX,
     MACHINE,
@@ -13,7 +13,6 @@ from hwprices.publish.gate.compare import (
     PLACE,
     PLAN,
     PRICE,
-    PURCHASE,
     REFUSED,
     is_among,
     is_leap,
@@ -67,8 +66,11 @@ ORDER: Sequence[Rule] = (
 """Name, the lower prices of a machine, the upper ones, and the columns in which both agree."""
 
 
-def refused_rows(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Judge rows of ``Releases.differences``: REFUSED, one row for each limit that is broken."""
+def refused_rows(rows: pl.DataFrame, prices: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Judge rows of ``Releases.differences``: REFUSED, one row for each limit that is broken.
+
+    ``prices`` has the new prices of their machines.
+    """
     known, strange = rows.filter("is_new", "is_old"), rows.filter("is_new")
     strange = strange.join(releases.suspects.select("price_id", "reference"), on="price_id")
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
@@ -81,34 +83,27 @@ def refused_rows(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
         found.append(refuse(judged, *ITS_PARTS))
         found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         rules = ORDER[: 1 if releases.is_first else None]
-        found += _order(judged, rules, releases.new)
+        found += _order(judged, rules, prices)
     return pl.concat(found)
 
 
-def _order(rows: pl.DataFrame, rules: Sequence[Rule], new: Candidate) -> Iterator[pl.DataFrame]:
+def _order(
+    rows: pl.DataFrame, rules: Sequence[Rule], prices: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
     """Compare prices of a machine by the rules of ORDER."""
-    published = rows.select("price_id", "old_price", judged=pl.lit(True))
-    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
+    published = rows.lazy().select("price_id", "old_price", judged=pl.lit(True))
     for name, lower, upper, on in rules:
         some = rows.filter(lower | upper)
         if some.is_empty():
             continue
         key = compare.hashed(on)
-        places = (is_among(name, some[name].unique()) for name in ("region", "instance_type"))
         is_same = key.is_in(some.select(key).to_series().unique().implode())
-        prices = (
-            new.priced.filter(lower | upper, *places)
-            .filter(is_same)
-            .select(*columns, key=key, price=PRICE)
-            .collect()
-            .join(published, on="price_id", how="left", maintain_order="left")
-            .with_columns(
-                pl.col("judged").fill_null(False),
-                was=pl.when("judged").then("old_price").otherwise("price"),
-            )
-        )
-        compared = ("key", "price_id", "price", "was", "judged", "flags")
-        below, above = (prices.filter(one).select(compared) for one in (lower, upper))
+        same = prices.lazy().filter(PRICE.is_not_null(), lower | upper, is_same)
+        same = same.select("price_id", "flags", lower=lower, upper=upper, key=key, price=PRICE)
+        same = same.join(published, on="price_id", how="left", maintain_order="left")
+        was = pl.when("judged").then("old_price").otherwise("price")
+        priced = same.with_columns(pl.col("judged").fill_null(False), was=was).collect()
+        below, above = priced.filter("lower"), priced.filter("upper")
         pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before

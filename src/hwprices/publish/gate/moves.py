@@ -24,10 +24,13 @@ from hwprices.schemas import PRICE_KEY
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _MACHINE = ("region", "instance_type")
 _SIZE = MOVE.abs()
-KIND = [name for name in PRICE_KEY if name not in ("provider", "region", "zone")]
-"""What is the same of a price in several regions."""
 APART = {"option": [*SYSTEM, *PURCHASE, *PLAN], "type": ["instance_type"], "region": ["region"]}
 """What differs between two prices of which one may be copied from the other."""
+
+
+def _alike(name: str) -> list[str]:
+    """List the columns of the key in which such prices agree; the zone may differ."""
+    return [one for one in PRICE_KEY if one not in ("provider", "zone", *APART[name])]
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
@@ -38,6 +41,8 @@ def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the moves of prices with each other: frames with the columns of REFUSED."""
     changed = rows.filter("is_new", _SIZE > compare.SAME)
+    if changed.is_empty():
+        return []
     moved = changed.filter(moving=False)
     copied = [*_copied(changed, releases), *_exchanged(changed.filter("is_old"))]
     if moved.is_empty():
@@ -59,8 +64,11 @@ def _jumps(moved: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     A vendor reprices a machine, or a purchase option everywhere. A move is more suspicious if most
     of the machine's prices also stayed.
     """
+    far = moved.filter(log(compare.FAR) < _SIZE)
+    if far.is_empty():
+        return pl.DataFrame(schema=compare.REFUSED)
     kind = compare.hashed(_OF_TYPE)
-    alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
+    alike = releases.old.priced.filter(kind.is_in(far.select(kind).to_series().implode()))
     prices = alike.filter(~is_moving()).group_by(_OF_TYPE).agg(total=pl.len()).collect()
     machines = releases.machine_totals.filter(moving=False)
     moved = with_total(with_total(moved, prices, _OF_TYPE), machines, _MACHINE, "machine")
@@ -108,26 +116,29 @@ def _copied(changed: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     Refused only if most prices that moved in the region, or in the family there, do so.
     """
     every = changed.filter("is_old", _SIZE > compare.MOVED)
-    moves = changed.select("price_id", others="move")
+    if every.is_empty():
+        return
+    hashes = {f"own_{name}": compare.hashed(apart) for name, apart in APART.items()}
+    for name in APART:
+        hashes[f"same_{name}"] = compare.hashed([*_alike(name), "effective_hourly"])
+    is_cost = is_among("effective_hourly", every["effective_hourly"])
+    id_hash = pl.col("price_id").hash().alias("id")
+    prices = releases.old.priced.filter(is_cost).select(id_hash, **hashes)
+    moves = changed.select(id_hash, others="move")
+    others = prices.collect(engine="streaming").join(moves, on="id", how="left")
+    others = others.with_columns(pl.col("others").fill_null(0))
+    every = every.with_columns(**hashes)
     region, family = ("region", "moving"), ("region", "moving", "family")
-    fixed = every.filter(moving=False)
     for name, moved, groups in (
         ("option", every, (region, family)),
-        ("type", fixed, (region, family)),
+        ("type", every.filter(moving=False), (region, family)),
         ("region", every, (region,)),
     ):
-        apart = APART[name]
-        if moved.is_empty():
-            continue
-        here = [column for column in ("region", *KIND) if column not in apart]
-        same, own = compare.hashed([*here, "effective_hourly"]), compare.hashed(apart)
-        prices = releases.old.priced.filter(same.is_in(moved.select(same).to_series().implode()))
-        others = prices.select("price_id", same=same, own=own).collect(engine="streaming")
-        others = others.join(moves, on="price_id", how="left")
-        others = others.select("same", "own", pl.col("others").fill_null(0)).unique()
-        pairs = moved.with_columns(same=same).join(others, on="same")
-        is_other = (pl.col("own") != own) & ((MOVE - pl.col("others")).abs() > compare.COUPLED)
-        is_copy = is_among("price_id", pairs.filter(is_other)["price_id"])
+        same, own = f"same_{name}", f"own_{name}"
+        pairs = moved.join(others.select(same, own, "others").unique(), on=same, suffix="_copied")
+        is_other = pl.col(own) != pl.col(f"{own}_copied")
+        is_apart = (MOVE - pl.col("others")).abs() > compare.COUPLED
+        is_copy = is_among("price_id", pairs.filter(is_other, is_apart)["price_id"])
         many = pl.any_horizontal(
             (is_copy.sum().over(by) >= compare.COPIES)
             & (is_copy.mean().over(by) > compare.SIBLINGS_SHARE)
@@ -142,9 +153,8 @@ def _exchanged(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
     One pair is enough, except of market prices, which meet by chance: most in the region do so.
     """
     prices = ("effective_hourly", "old_effective_hourly")
-    for name, apart in APART.items():
-        here = [column for column in ("region", *KIND) if column not in apart]
-        move, reverse = (compare.hashed([*here, *pair]) for pair in (prices, prices[::-1]))
+    for name in APART:
+        move, reverse = (compare.hashed([*_alike(name), *p]) for p in (prices, prices[::-1]))
         reverses = changed.select(reverse).to_series().implode()
         pairs = changed.with_columns(is_exchanged=move.is_in(reverses))
         many = compare.most(pl.col("is_exchanged"), ("region", "moving"))
