@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.helpers.cases import cases
 from tests.helpers.terminal import run
 
+import hwprices
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.read.dataset import Dataset
+from hwprices.read.export import files
 from hwprices.read.overlays import apply, rules
 from hwprices.units import Money
 
@@ -344,3 +346,11 @@ def test_the_command_warns_in_one_line_beside_its_answer(market: Path, tmp_path:
         f"warning: {file}:1: rule 1: no price of this release has the provider 'google'; the rule"
         " changes nothing. Did you mean gcp?"
     ]
+
+
+def test_discounted_prices_keep_the_order_of_the_release() -> None:
+    """Two exports of the same prices differed in the order of their rows."""
+    sample = hwprices.open("sample")
+    discounted = files.table(sample, "prices", rules.parse("- discount: 10%"))
+    ids = [frame.select("price_id").collect() for frame in (discounted, sample.scan("prices"))]
+    assert ids[0].equals(ids[1])

@@ -319,7 +319,8 @@ def described(dataset: Tables, prices: pl.LazyFrame) -> pl.LazyFrame:
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     types = dataset.scan("instance_types").select(*machine, "family", accelerator_id=first)
     regions = dataset.scan("regions").select(*place, "country")
-    return prices.join(types, on=machine, how="left").join(regions, on=place, how="left")
+    with_types = prices.join(types, on=machine, how="left", maintain_order="left")
+    return with_types.join(regions, on=place, how="left", maintain_order="left")
 
 
 def _too_low(dataset: Tables, rule: Rule) -> int:
