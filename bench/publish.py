@@ -237,14 +237,16 @@ def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
 
 
 def _moved(prices: pl.DataFrame) -> pl.DataFrame:
-    """Raise about one price in MOVED by 3 %, and date all a day later.
+    """Raise about one price in MOVED by 2.97 %, and date all a day later.
+
+    With 3 % some made-up prices equal those of other types, and are held as copied.
 
     The price of a bare-metal machine moves with its virtual twin, or the gate would stop the
     release.
     """
     twin = pl.col("instance_type").str.replace("-metal$", "")
     chosen = pl.struct(twin, *BOUGHT).hash() % MOVED == 0
-    factor = pl.when(chosen).then(pl.lit(103)).otherwise(pl.lit(100)).cast(Money) / 100
+    factor = pl.when(chosen).then(pl.lit(10297)).otherwise(pl.lit(10000)).cast(Money) / 10000
     amounts = pl.col("hourly", "upfront", "effective_hourly")
     day = pl.col("observed_at").dt.offset_by("1d")
     return prices.with_columns((amounts * factor).cast(Money), day)
@@ -289,6 +291,7 @@ def publish(root: str, number: int) -> dict[str, object]:
     clock.begin("")
     assert result.new, result.results
     assert not result.held_back, result.held_back
+    assert not result.held, result.held
     return clock.steps
 
 
