@@ -65,7 +65,7 @@ def record(
             [frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, outcome_of(step))]
         )
         history = step.history
-        assert history.equals(validate.sort_by_key(history, PriceHistory))
+        assert history.equals(history.sort(intervals.ORDER, maintain_order=True))
         results.append((history, listed))
     return results
 

@@ -81,7 +81,7 @@ def sort_in_place(frame: pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.Series
     return order
 
 
-JUDGED_ROWS = 1_000  # A frame whose first rows are sorted is taken to be sorted already
+JUDGED_ROWS = 1_000  # A frame is taken to be sorted if this many of its rows, evenly spread, are
 
 
 def _sort_keys(keys: pl.DataFrame) -> pl.DataFrame:
@@ -93,8 +93,8 @@ def _sort_keys(keys: pl.DataFrame) -> pl.DataFrame:
     """
     varies = keys.select(pl.all().ne_missing(pl.all().first()).any())
     keys = keys.select([key for key in keys.columns if varies[key].any()] or keys.columns[:1])
-    first = keys.head(JUDGED_ROWS)
-    if keys.height <= JUDGED_ROWS or first.equals(first.sort(keys.columns)):
+    spread = keys.gather_every(keys.height // JUDGED_ROWS or 1)
+    if keys.height <= JUDGED_ROWS or spread.equals(spread.sort(keys.columns)):
         return keys
     return pl.DataFrame([_numbered(key) for key in keys])
 
