@@ -55,8 +55,8 @@ BATCH_ROWS = 250_000
 provider with more is processed some machine types at a time."""
 
 READ_TOGETHER = 2
-"""Batches whose current prices are read together. Reading those of one batch takes as long: it
-decompresses the same row groups, which hold all machine types of a region."""
+"""Batches whose current prices are read together. Reading those of one takes nearly as long: it
+decompresses the same row groups, each with many machine types of a region."""
 
 
 @dataclass(frozen=True)
@@ -261,21 +261,19 @@ class _Carry:
 
     def _batches(
         self, batches: list[list[str]]
-    ) -> Iterator[tuple[int, list[str], pl.DataFrame | None]]:
-        """Number the batches of machine types; add their current prices, sorted by type."""
-        prices = None
+    ) -> Iterator[tuple[int, list[str], Snapshot | None]]:
+        """Number the batches of machine types, and add the snapshot with their current prices."""
         for number, types in enumerate(batches):
-            if self.current and number % READ_TOGETHER == 0:
-                together = batches[number : number + READ_TOGETHER]
-                are_in = _between(together[0][0], together[-1][-1])
-                prices = self.current.prices.filter(are_in).collect()
-                frames.sort_in_place(prices, [arrange.TYPE])
-            if prices is None:
-                yield number, types, None
-                continue
-            end = int(prices[arrange.TYPE].search_sorted(types[-1], side="right"))
-            yield number, types, prices[:end]
-            prices = prices[end:]
+            current = self.current
+            if current is not None:
+                if number % READ_TOGETHER == 0:
+                    last = batches[number : number + READ_TOGETHER][-1][-1]
+                    prices = current.prices.filter(_between(types[0], last)).collect()
+                    frames.sort_in_place(prices, [arrange.TYPE])
+                end = int(prices[arrange.TYPE].search_sorted(types[-1], side="right"))
+                current = replace(current, prices=prices[:end].lazy())
+                prices = prices[end:]
+            yield number, types, current
 
     def _first_observed(self) -> pl.DataFrame | None:
         """Return when each unit was first observed; None if nothing is backfilled."""
@@ -291,23 +289,20 @@ class _Carry:
         self,
         number: int,
         types: list[str],
-        prices: pl.DataFrame | None,
+        current: Snapshot | None,
         past: intervals.Past,
         units: pl.DataFrame | None,
     ) -> _Piece:
         """Carry the intervals of these machine types, which are consecutive by name."""
         is_in = _between(types[0], types[-1])
         before, older = self.rows.filter(is_in).collect(), self.backfilled.filter(is_in)
-        current = self.current
-        if current and prices is not None:
-            current = replace(current, prices=prices.lazy())
         frames.sort_in_place(before, intervals.ORDER)
         step = intervals.step(before, self.previous, current, self.moment, self.re_read, past)
         if not self.was_checked:
             _checked(step.history, PriceHistory)
         unchecked = step.affected if self.was_checked else step.history.clear()
         history, outcome = step.history, outcome_of(step)
-        del before, step, prices  # half of the memory
+        del before, step  # half of the memory
         fitted = backfill.fit_in(older.collect(), history, units)
         if fitted.height:
             if current is not None:

@@ -118,9 +118,9 @@ def step(
     seen = _mark_seen(open_rows, origins, moment)
     back = _back(seen, open_rows, is_same)
     kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
-    parts = [with_accelerators(rows, after) for rows in (ended, kept, _begin(moves, moment))]
+    parts = [ended, kept, _begin(moves, moment)]
     carried = _in_order(parts, is_open, moves.filter("new_exists")[ROW])
-    return Step(history, carried, moves, waiting.drop(ROW), back)
+    return Step(history, with_accelerators(carried, after), moves, waiting.drop(ROW), back)
 
 
 ROW = "row"  # Number of an interval among the open ones
@@ -134,12 +134,10 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
     values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
     begun = _new_intervals(values.with_columns(start_reason=pl.lit("first_release")), moment)
-    begun = begun.rechunk()  # otherwise each step below would copy it into matching chunks
+    frames.sort_in_place(begun, ORDER)
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
-    rows = with_accelerators(begun, after)
-    frames.sort_in_place(rows, ORDER)
-    return Step(no_history, rows, _no_moves(), waiting, none_back)
+    return Step(no_history, with_accelerators(begun, after), _no_moves(), waiting, none_back)
 
 
 def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series) -> pl.DataFrame:
