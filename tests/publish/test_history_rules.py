@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
@@ -65,7 +65,7 @@ def record(
             [frames.empty(Changes), *changes.of_provider(worlds.PROVIDER, outcome_of(step))]
         )
         history = step.history
-        assert history.equals(validate.sort_by_key(history, PriceHistory))
+        assert history.equals(history.sort(intervals.ORDER, maintain_order=True))
         results.append((history, listed))
     return results
 
@@ -204,8 +204,15 @@ def test_intervals_that_are_not_touched_are_as_they_were(sequence):
     assert others.sort(key).equals(were.sort(key))
 
 
+SIX_TYPES = [
+    World(dict.fromkeys(REGIONS, dict.fromkeys(types, cents)))
+    for types, cents in (("abcde", 100), ("bcdef", 101))
+]
+
+
 @EXAMPLES
 @given(any_worlds())
+@example(SIX_TYPES)
 def test_a_provider_is_carried_further_type_by_type_as_in_one_piece(sequence):
     """So are providers with more rows than fit into memory at once."""
     index = len(sequence) - 1

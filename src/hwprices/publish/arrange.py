@@ -43,11 +43,11 @@ def in_parallel(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for batch in batches:
             count = rows(batch)
-            while started and (
-                len(started) == AT_ONCE or sum(size for size, _ in started) + count > most
-            ):
+            while started and sum(size for size, _ in started) + count > most:
                 yield started.popleft()[1].result()
             started.append((count, pool.submit(work, batch)))
+            if len(started) == AT_ONCE:  # before the next batch is made
+                yield started.popleft()[1].result()
         while started:
             yield started.popleft()[1].result()
 

@@ -54,6 +54,10 @@ BATCH_ROWS = 250_000
 """Intervals and prices of a provider that are processed together; a million of each took 3.4 GB. A
 provider with more is processed some machine types at a time."""
 
+READ_TOGETHER = 2
+"""Batches whose current prices are read together. Reading those of one takes nearly as long: it
+decompresses the same row groups, each with many machine types of a region."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -250,10 +254,26 @@ class _Carry:
         units = self._first_observed()
         yield from in_parallel(
             lambda batch: self._piece(*batch, past, units),
-            enumerate(packed(counts, BATCH_ROWS)),
+            self._batches(list(packed(counts, BATCH_ROWS))),
             rows=lambda batch: sum(counts[name] for name in batch[1]),
             most=4 * BATCH_ROWS,
         )
+
+    def _batches(
+        self, batches: list[list[str]]
+    ) -> Iterator[tuple[int, list[str], Snapshot | None]]:
+        """Number the batches of machine types, and add the snapshot with their current prices."""
+        for number, types in enumerate(batches):
+            current = self.current
+            if current is not None:
+                if number % READ_TOGETHER == 0:
+                    last = batches[number : number + READ_TOGETHER][-1][-1]
+                    prices = current.prices.filter(_between(types[0], last)).collect()
+                    frames.sort_in_place(prices, [arrange.TYPE])
+                end = int(prices[arrange.TYPE].search_sorted(types[-1], side="right"))
+                current = replace(current, prices=prices[:end].lazy())
+                prices = prices[end:]
+            yield number, types, current
 
     def _first_observed(self) -> pl.DataFrame | None:
         """Return when each unit was first observed; None if nothing is backfilled."""
@@ -266,28 +286,37 @@ class _Carry:
         return backfill.first_observed(pl.concat(observed))
 
     def _piece(
-        self, number: int, types: list[str], past: intervals.Past, units: pl.DataFrame | None
+        self,
+        number: int,
+        types: list[str],
+        current: Snapshot | None,
+        past: intervals.Past,
+        units: pl.DataFrame | None,
     ) -> _Piece:
         """Carry the intervals of these machine types, which are consecutive by name."""
-        is_in = pl.col(arrange.TYPE).is_between(pl.lit(types[0]), pl.lit(types[-1]))
-        rows, older = self.rows.filter(is_in), self.backfilled.filter(is_in)
-        current = self.current and replace(self.current, prices=self.current.prices.filter(is_in))
-        before = validate.sort_by_key(rows.collect(), PriceHistory)
+        is_in = _between(types[0], types[-1])
+        before, older = self.rows.filter(is_in).collect(), self.backfilled.filter(is_in)
+        frames.sort_in_place(before, intervals.ORDER)
         step = intervals.step(before, self.previous, current, self.moment, self.re_read, past)
-        history = step.history
+        if not self.was_checked:
+            _checked(step.history, PriceHistory)
+        unchecked = step.affected if self.was_checked else step.history.clear()
+        history, outcome = step.history, outcome_of(step)
+        del before, step  # half of the memory
         fitted = backfill.fit_in(older.collect(), history, units)
         if fitted.height:
             if current is not None:
                 fitted = intervals.with_accelerators(fitted, current)
-            history = validate.sort_by_key(pl.concat([history, fitted], rechunk=True), PriceHistory)
+            history = pl.concat([history, fitted])
+            frames.sort_in_place(history, intervals.ORDER)
             _checked(history, PriceHistory)
-        history = history.sort(arrange.TYPE, maintain_order=True)
         key = layout.table_file(HISTORY, self.provider, f"{number:03}")
         file = parquet.write_arranged(self.store, SCRATCH, key, HISTORY, history)
-        if not self.was_checked:
-            _checked(step.history, PriceHistory)
-        unchecked = step.affected if self.was_checked else step.history.clear()
-        return _Piece(file, _names(history), outcome_of(step), unchecked)
+        return _Piece(file, _names(history), outcome, unchecked)
+
+
+def _between(first: str, last: str) -> pl.Expr:
+    return pl.col(arrange.TYPE).is_between(pl.lit(first), pl.lit(last))
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:

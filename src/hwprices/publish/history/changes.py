@@ -90,7 +90,7 @@ def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def _types_and_regions(rows: pl.DataFrame) -> pl.DataFrame:
     """List the machine types and the regions of intervals, with null in the other's column.
 
-    In rows sorted by key a subject repeats many times: only the first of each run is read.
+    In sorted rows a subject repeats many times: only the first of each run is read.
     """
     runs = {subject: pl.col(subject).ne_missing(pl.col(subject).shift(1)) for subject in SUBJECTS}
     by_subject = [

@@ -9,10 +9,12 @@ from hwprices.formulas import first_of
 from hwprices.publish.history import snapshot
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
-from hwprices.schemas import PRICE_KEY
+from hwprices.schemas import PRICE_KEY, columns
 from hwprices.schemas.history import PriceHistory
-from hwprices.stage import validate
 from hwprices.units import Timestamp
+
+ORDER = tuple(dict.fromkeys(["instance_type", *columns.key(PriceHistory)]))
+"""Columns by which intervals are sorted: the machine type, then the key."""
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
 """Columns of an interval that say where its value was last seen."""
@@ -24,7 +26,7 @@ class Step:
 
     Attributes:
         before: the intervals before the release.
-        history: the new intervals, with the columns of price_history, sorted by key.
+        history: the new intervals, with the columns of price_history, in ORDER.
         moves: a row for each price that changed, appeared or disappeared: the key, old_, middle_
             and new_ values, evidence, start_reason and end_reason. Empty if the provider is in a
             release for the first time.
@@ -83,7 +85,7 @@ def step(
     """Carry one provider's intervals, or those of some machine types, to the next release.
 
     Args:
-        history: its intervals so far, sorted by key.
+        history: its intervals so far, in ORDER.
         before: its tables in the previous release; None if the release lacks it.
         after: its tables in this release; None if the release lacks it.
         moment: this release.
@@ -116,9 +118,9 @@ def step(
     seen = _mark_seen(open_rows, origins, moment)
     back = _back(seen, open_rows, is_same)
     kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
-    parts = [with_accelerators(rows, after) for rows in (ended, kept, _begin(moves, moment))]
+    parts = [ended, kept, _begin(moves, moment)]
     carried = _in_order(parts, is_open, moves.filter("new_exists")[ROW])
-    return Step(history, carried, moves, waiting.drop(ROW), back)
+    return Step(history, with_accelerators(carried, after), moves, waiting.drop(ROW), back)
 
 
 ROW = "row"  # Number of an interval among the open ones
@@ -132,19 +134,18 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
     values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
     begun = _new_intervals(values.with_columns(start_reason=pl.lit("first_release")), moment)
-    begun = begun.rechunk()  # otherwise each step below would copy it into matching chunks
+    frames.sort_in_place(begun, ORDER)
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
-    rows = validate.sort_by_key(with_accelerators(begun, after), PriceHistory)
-    return Step(no_history, rows, _no_moves(), waiting, none_back)
+    return Step(no_history, with_accelerators(begun, after), _no_moves(), waiting, none_back)
 
 
 def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series) -> pl.DataFrame:
-    """Combine intervals, sorted by key.
+    """Combine intervals, in ORDER.
 
     Args:
         parts: intervals that had ended before, that were open before, and that begin now.
-        is_open: whether each earlier interval, sorted by key, was open.
+        is_open: whether each earlier interval, in ORDER, was open.
         rows: for each interval that begins, the row of its price among the open intervals; null for
             a new price.
     """
@@ -152,7 +153,9 @@ def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series
     if begun.is_empty() and ended.is_empty():
         return kept
     if rows.has_nulls():
-        return validate.sort_by_key(pl.concat(parts, rechunk=True), PriceHistory)
+        combined = pl.concat(parts)
+        frames.sort_in_place(combined, ORDER)
+        return combined
     # an interval that begins follows the last one of its price
     places = pl.int_range(0, 2 * is_open.len(), 2, eager=True)
     at_open = places.filter(is_open)
@@ -221,7 +224,7 @@ def _numbered(open_rows: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
 def _positions(open_ids: pl.Series, current_ids: pl.Series) -> pl.Series | None:
     """Find for each open interval the row of its current price; null if the price is missing.
 
-    None if all rows are the same. Both are sorted by key, so that is usual.
+    None if all rows are the same. Both are in ORDER, so that is usual.
     """
     if open_ids.equals(current_ids):
         return None
