@@ -866,12 +866,22 @@ def test_two_wordings_ask_for_the_same(sample_words, one: str, other: str) -> No
     assert request.request(sample_words, one) == request.request(sample_words, other)
 
 
+def disk_kinds(sample: Dataset, word: str) -> set[str | None]:
+    machine = ["provider", "instance_type"]
+    types = sample.find(word).select(machine).unique()
+    inventory = sample.scan("instance_types").select(*machine, "local_disk_kind").collect()
+    return set(types.join(inventory, on=machine)["local_disk_kind"])
+
+
 def test_local_disks_are_counted_in_the_units_they_are_sold_in() -> None:
     """A TB is 931.3 GiB: 4 TB are 3725.3 GiB. The table shows the column that was asked for."""
     sample = hwprices.open("sample")
     for question, least in (("4tb nvme", 3725.29), ("4 tib local disk", 4096)):
         assert min(sample.find(question)["local_disk_gib"]) >= least
-    assert sample.find("i4i.xlarge nvme").height == sample.find("i4i.xlarge").height
+    kinds = {word: disk_kinds(sample, word) for word in ("nvme", "ssd", "local disk")}
+    assert kinds["nvme"] == {"nvme_ssd"}
+    assert kinds["ssd"] == {"nvme_ssd", "ssd"}
+    assert kinds["local disk"] > kinds["ssd"]
     assert sample.find(local_disk="=0")["local_disk_gib"].unique().to_list() == [0]
 
 

@@ -208,6 +208,13 @@ def asked(function, *args, **options):
     return str(error.value)
 
 
+@pytest.mark.parametrize("option", [("region", "us-eas"), ("os", "window"), ("regoin", "us-east")])
+def test_an_option_that_is_not_understood_is_the_error_of_find(market, option):
+    errors = {asked(ask, "p5.48xlarge", **dict([option])) for ask in (market.history, market.find)}
+    assert len(errors) == 1
+    assert market.history("p5.48xlarge", region="westeurope").is_empty()
+
+
 @pytest.mark.parametrize("text", ["p5.48xlarg", "h100 untied states", "p5 x86 arm64", "h100 cpu"])
 def test_a_word_that_is_not_understood_is_the_error_of_find(market, text):
     assert asked(market.history, text) == asked(market.find, text)

@@ -136,7 +136,7 @@ def shared_options() -> list[Any]:
     return list(typer.main.get_command(app).params)
 
 
-WORDS_ELSEWHERE = ("--provider", "--cloud", "--region", "--country", "--option", "--spot", "--os")
+WORDS_ELSEWHERE = ("--provider", "--cloud", "--region", "--country")
 """Conditions that every command with words understands there; not every command has the option."""
 
 
@@ -162,7 +162,7 @@ class Command(TyperCommand):
         except TyperException as error:
             option = getattr(error, "option_name", "")  # of an unknown option
             if option in WORDS_ELSEWHERE and any(param.name == "words" for param in self.params):
-                error.message += f". Write its value as a word: hwprices {self.name} … aws spot"
+                error.message += f". Write its value as a word: hwprices {self.name} … aws europe"
                 error.possibilities = None  # type: ignore[attr-defined]
             raise
 

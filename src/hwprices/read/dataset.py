@@ -235,8 +235,8 @@ class Dataset(Release):
             sort: a figure: price, price_per_accelerator, memory …, or a column of the result.
             descending: the highest figure first.
             overlays: your own discounts: a file of rules, or the result of ``overlays.rules.load``.
-            options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
-                continent, option, term, os, tenancy, max_price, usd_per …;
+            options: accelerator, count, vcpus, memory, local_disk, arch, type, provider, region,
+                country, continent, option, term, os, tenancy, max_price, usd_per …;
                 ``read.find.options.Options`` describes them.
 
         Raises:

@@ -101,18 +101,18 @@ def reprice(
     )
 
 
-_C = pl.col
+col = pl.col
 
 NOT_MOVED = (
-    (_C.category != "usage", pl.format("{} (not usage)", "category")),
-    (~_C.is_use, pl.lit("unused part of a commitment")),
-    (_C.is_unstated, pl.lit("covered by a commitment whose cost the bill does not state")),
-    (_C.type.is_null(), pl.format("{}: no machine", _C.service.fill_null("no service"))),
-    (_C.instance_type.is_null(), pl.format("{}: unknown machine type", "type")),
-    (_C.os.is_null(), pl.format("{}: no operating system stated", "type")),
-    (_C.license_model == "byol", pl.format("{}: with your own license", "type")),
-    (_C.hours.is_null(), pl.format("{}: unit {}", "type", _C.unit.fill_null("none"))),
-    (_C.quantity == 0, pl.format("{}: no hours stated", "type")),
+    (col.category != "usage", pl.format("{} (not usage)", "category")),
+    (~col.is_use, pl.lit("unused part of a commitment")),
+    (col.is_unstated, pl.lit("covered by a commitment whose cost the bill does not state")),
+    (col.type.is_null(), pl.format("{}: no machine", col.service.fill_null("no service"))),
+    (col.instance_type.is_null(), pl.format("{}: unknown machine type", "type")),
+    (col.os.is_null(), pl.format("{}: no operating system stated", "type")),
+    (col.license_model == "byol", pl.format("{}: with your own license", "type")),
+    (col.hours.is_null(), pl.format("{}: unit {}", "type", col.unit.fill_null("none"))),
+    (col.quantity == 0, pl.format("{}: no hours stated", "type")),
 )
 """Why a line of a bill cannot be moved; the first condition that holds counts."""
 

@@ -68,7 +68,8 @@ class PastOptions(TypedDict, total=False):
         Amount, OptionFacts("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
     ]
     local_disk: Annotated[
-        Amount, OptionFacts("GiB of all local disks: 900, 900GB.", "local_disk_gib", "local disk")
+        Amount,
+        OptionFacts("GiB of all local disks: 900, 900-2000.", "local_disk_gib", "local disk"),
     ]
     arch: Annotated[str | None, OptionFacts("x86_64 or arm64.")]
     cpu: Annotated[

@@ -49,6 +49,7 @@ def combine(a: Search, b: Search, set_in_b: Collection[str], names: ReleaseWords
         purchase_options=_combined_options(a.purchase_options, b.purchase_options),
         terms=_intersection(a.terms, b.terms, "term"),
         payments=a.payments,
+        disk_kinds=a.disk_kinds,
     )
 
 
@@ -304,6 +305,7 @@ def _accelerator(names: ReleaseWords, text: str) -> Mapping[str, Any]:
     name = text.lower()
     meaning = words.accelerator(name, names) or words.accelerator(name, names, start=True)
     if meaning is None:
+        words.check_sold([text], names)
         spellings = [*names.accelerators, *words.short_names(names.accelerators)]
         raise HwpricesError(
             f"no machine of this release has an accelerator {text!r}",

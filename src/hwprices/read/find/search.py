@@ -102,6 +102,7 @@ class Search:
     vcpus: Bounds | None = None
     memory_gib: Bounds | None = None
     local_disk_gib: Bounds | None = None
+    disk_kinds: frozenset[str] = frozenset()
     arch: str | None = None
     rdma: str | None = None
     bare_metal: bool = False
@@ -321,6 +322,8 @@ def machine_conditions(search: Search) -> list[pl.Expr]:
         wanted = getattr(search, column)
         if wanted is not None:
             conditions.append(wanted.holds(pl.col(column)))
+    if search.disk_kinds:
+        conditions.append(pl.col("local_disk_kind").is_in(sorted(search.disk_kinds)))
     if search.arch is not None:
         conditions.append(pl.col("arch") == search.arch)
     if search.rdma is not None:

@@ -145,7 +145,8 @@ _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
-_DISK = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt]i?b)disk")
+_DISK = re.compile(r"(\d+(?:\.\d+)?)([gt]i?b)(disk|nvme|ssd)")
+_UNCLEAR_DISK = re.compile(r".*-(?:disk|nvme|ssd)|(?:disk|nvme|ssd)-.*")
 _NAMED_AFTER = re.compile(r"(\S.*?)((?:\s+[x×$]?\d+(?:\.\d+)?(?:[x×]|gi?b?)?)+)", re.IGNORECASE)
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
 _ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)|arm(?:64)?")
@@ -155,9 +156,7 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 _PARTS = {
     "{GIB}": r"(\d+(?:\.\d+)?\s*[gt]i?b)",
     "{OF_ACCELERATOR}": r"(?:vram|(?:gpu|accelerator|video) memory)",
-    "{OF_DISK}": (
-        r"(?<![\w-])(?:(?:local|nvme|ssd|instance)\s+)*(?:disks?|nvme|ssds?|storage)(?![\w-])"
-    ),
+    "{DISK}": r"(?<![\w-])(disk|nvme|ssd)(?![\w-])",
     "{UNIT}": r"(?:[gt]i?b(?:v?ram)?|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)",
     "{DEVICE}": r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)",
 }
@@ -175,7 +174,7 @@ REWRITTEN = {
 """Patterns to replace before words are read, in this order, each with an example there. Amounts are
 minimums, so "at least" is dropped; a maximum such as "no more than 24 GB" is not understood. The
 number after TPU v5e or v6e counts chips, the number after older TPUs counts cores:
-https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
+https://cloud.google.com/tpu/docs/v6e. The page does the same, except for local disks."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|(?:less|cheaper|not? more) than|at most|up to|max)|<=?)\s*"
@@ -240,6 +239,12 @@ MONTHS = 12
 GIB_PER_TIB = 1024
 GIB_PER_DISK_UNIT = {"gb": 1e9 / 2**30, "gib": 1, "tb": 1e12 / 2**30, "tib": GIB_PER_TIB}
 """Disks are sold by decimal units, unlike memory: https://www.nist.gov/pml/owm/metric-si-prefixes"""
+KINDS_OF_DISK = {
+    "disk": frozenset[str](),
+    "nvme": frozenset({"nvme_ssd"}),
+    "ssd": frozenset({"ssd", "nvme_ssd"}),
+}
+"""Kinds of local disks that a word asks for; none: any, also one that is not stated."""
 MAX_ACCELERATOR_GIB = 512  # no accelerator that a cloud sells has as much
 MIN_BEGUN_DEVICE = 2  # characters of "v5": every TPU v5
 MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
@@ -546,12 +551,16 @@ def _first_meaning(
             )
         if meanings:
             return count, meanings[0]
-    _check_sold(words, names)
+    check_sold(words, names)
     raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
 
 
-def _check_sold(words: Sequence[str], names: ReleaseWords) -> None:
-    """Raise an error if the first words name an accelerator of the sheet that no machine has."""
+def check_sold(words: Sequence[str], names: ReleaseWords) -> None:
+    """Check that the first words do not name an accelerator that no machine of the release has.
+
+    Raises:
+        HwpricesError: they name one of the sheet.
+    """
     for count in range(min(MAX_WORDS, len(words)), 0, -1):
         phrase = " ".join(words[:count])
         is_model = len(phrase) > MIN_BEGUN_DEVICE and any(map(str.isdigit, phrase))
@@ -720,7 +729,9 @@ def _amount(text: str, search: Search) -> Meaning | None:
     disk = _DISK.fullmatch(text)
     if disk:
         gib = float(disk[1]) * GIB_PER_DISK_UNIT[disk[2]]
-        return Meaning("disk", {"local_disk_gib": Bounds(least=gib)})
+        return Meaning(
+            "disk", {"local_disk_gib": Bounds(least=gib), "disk_kinds": KINDS_OF_DISK[disk[3]]}
+        )
     memory = _MEMORY.fullmatch(text)
     if memory:
         gib = float(memory[1]) * (GIB_PER_TIB if memory[2] == "t" else 1)
@@ -985,6 +996,8 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
     text = counted[2] if counted else word.lower()
     if remedy := _market(word.lower(), names) or _without_meaning(text):
         return remedy
+    if _UNCLEAR_DISK.fullmatch(text):
+        return "Write 64gb memory with nvme, or 900gb of nvme. The number of disks is no condition."
     spellings = {
         **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},

@@ -116,7 +116,7 @@ def search(dataset: Tables, question: Question) -> Search:
              "providers", "regions")  # fmt: skip
     usual = replace(USUAL, **{name: getattr(asked, name) for name in named})
     text = f"{question.words!r} asks for more than accelerators, clouds and places"
-    advice = "Write 8xh100 aws europe. Options for others: --budget 20, --option spot, --machines."
+    advice = "Write 8xh100 aws europe. Options: --budget 20, --option spot, --machines cpus."
     refuse(asked != usual or NO_ACCELERATOR in asked.accelerator_kinds, text, advice)
     text = "accelerators are named, but only machines without any are requested"
     only_cpus = question.machines == "cpus"

@@ -180,7 +180,7 @@ def grammar(dataset: Release) -> dict[str, Any]:
         "rewritten": [
             (pattern, written.replace("\\", "$"))
             for pattern, written in words.REWRITTEN.items()
-            if not written.endswith("disk")  # the page does not have local disks
+            if not any(name in pattern for name in words.KINDS_OF_DISK)  # not on the page
         ],
         "skipped": sorted(words.SKIPPED | {"shared"}),
         "kinds": words.KINDS,
