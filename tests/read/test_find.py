@@ -874,7 +874,7 @@ def disk_kinds(sample: Dataset, word: str) -> set[str | None]:
 
 
 def test_local_disks_are_counted_in_the_units_they_are_sold_in() -> None:
-    """A TB is 931.3 GiB: 4 TB are 3725.3 GiB. The table shows the column that was asked for."""
+    """A TB is 931.3 GiB: 4 TB are 3725.3 GiB. The table has a column of them."""
     sample = hwprices.open("sample")
     for question, least in (("4tb nvme", 3725.29), ("4 tib local disk", 4096)):
         assert min(sample.find(question)["local_disk_gib"]) >= least

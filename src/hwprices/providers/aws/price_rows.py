@@ -162,7 +162,7 @@ def _join_fees(
     """
     # numbers are joined in half the time of TERM
     hourly, fees = (rows.with_columns(term=_pair_number(*TERM)) for rows in (hourly, fees))
-    is_single = fees["term"].is_unique()
+    is_single = fees["term"].is_unique() | fees["term"].is_null()  # unknown terms are not equal
     single = fees.filter(is_single)
     joined = hourly.join(single.select("term", upfront="price"), on="term", how="left")
     pairs = joined.filter(pl.col("upfront").is_not_null())

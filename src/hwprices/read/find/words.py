@@ -997,7 +997,7 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
     if remedy := _market(word.lower(), names) or _without_meaning(text):
         return remedy
     if _UNCLEAR_DISK.fullmatch(text):
-        return "Write 64gb memory with nvme, or 900gb of nvme. The number of disks is no condition."
+        return "Write 64gb memory with nvme, or 900gb of nvme. Disks cannot be counted or excluded."
     spellings = {
         **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},
