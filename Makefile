@@ -22,9 +22,11 @@ OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history
            docs/cli.md docs/data-dictionary.md docs/providers.md docs/answers.md docs/devices.md
 
 # Files go to the workers in their order: the slow ones of tests/flows begin early, not last.
-# Tests wait for servers and processes a quarter of the time: three workers for two cores.
+# Tests wait for servers and processes a quarter of the time: three workers for two cores. A worker
+# that crashes ends the run: with another in its place, pytest-xdist may wait forever.
 CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-PYTEST_PARALLEL := -n $(shell expr $(CORES) \* 3 / 2) --dist loadfile --no-loadscope-reorder
+PYTEST_PARALLEL := -n $(shell expr $(CORES) \* 3 / 2) --dist loadfile --no-loadscope-reorder \
+  --max-worker-restart 0
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
 GENERATORS := questions calibration crosschecks

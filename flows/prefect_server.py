@@ -8,6 +8,7 @@ it cannot run, and ends when its stdin is closed, which the system does for a ki
 
 import contextlib
 import gc
+import http.client
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 from hwprices import flows
 from hwprices.errors import HwpricesError, first_line
@@ -219,14 +221,11 @@ class Server:
         Raises:
             HwpricesError: it has ended, or does not respond within STARTUP_LIMIT.
         """
-        import httpx
-
         deadline = time.monotonic() + flows.STARTUP_LIMIT
         while (left := deadline - time.monotonic()) > 0 and self._process.poll() is None:
-            with contextlib.suppress(httpx.HTTPError):
-                # it waits for the server, or fails at once when the server has ended
-                if httpx.get(f"{self.api}/health", timeout=left).is_success:
-                    return
+            # it waits for the server, or fails at once when the server has ended
+            if _responds(self.api, left):
+                return
             time.sleep(0.1)
         reason = self.last_error() or f"no answer in {flows.STARTUP_LIMIT} s"
         raise HwpricesError(f"Prefect's server does not start: {reason}", remedy())
@@ -268,6 +267,18 @@ class Server:
         """Keep the last lines of the server's output, so that it never blocks on a full pipe."""
         for line in cast(BinaryIO, self._process.stdout):
             self._lines.append(line.decode(errors="replace").strip())
+
+
+def _responds(api: str, seconds: float) -> bool:
+    """Request the health of a server; without httpx, which reads all trusted certificates first."""
+    address = urlsplit(api)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=seconds)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", f"{address.path}/health")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
 
 
 @contextlib.contextmanager

@@ -63,6 +63,7 @@ def serve() -> Iterator[Callable[[Parts], str]]:
 
     yield start
     for listener in listeners:
+        listener.shutdown(socket.SHUT_RDWR)  # ends accept, which a close would not
         listener.close()
 
 
