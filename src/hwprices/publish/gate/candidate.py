@@ -19,8 +19,9 @@ from hwprices.storage.manifests import Origin
 
 PRICES = "prices"
 
-# price rows in memory, in two batches at a time: 0.1 GB for each 100,000 of a first release
-BATCH_ROWS = 300_000
+BATCH_ROWS = 300_000  # price rows in memory, in two batches at a time
+# rows of a first release that are judged together: all are new, 0.1 GB for each 100,000
+FIRST_ROWS = 100_000
 MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster
 
 
@@ -230,18 +231,25 @@ class Releases:
         logarithm of their ratio); moving; and ``machines``. A later start is not a difference.
         """
 
-        def work(piece: tuple[int, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
-            _, new, old = piece
-            now = new.table(PRICES).select(_ROW).collect()
+        def judged(now: pl.DataFrame, old: Candidate) -> tuple[pl.DataFrame, pl.DataFrame]:
             rows = self._changed(now, old)
             refused = judge(rows, now, self)
-            if self.is_first:  # every row is new: a tenth of a GB for each 100,000
+            if self.is_first:  # every row is new
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
-            return rows, refused
+            return frames.independent(rows), frames.independent(refused)
+
+        def work(piece: tuple[int, Candidate, Candidate]) -> list[tuple[pl.DataFrame, ...]]:
+            _, new, old = piece
+            now = new.table(PRICES).select(_ROW).collect()
+            if not self.is_first:
+                return [judged(now, old)]
+            parts = 1 + now.height // FIRST_ROWS
+            part = type_group() % parts
+            return [judged(now.filter(part == number), old) for number in range(parts)]
 
         pieces = batches(self.new, self.old, self.suspects["region"].to_list())
         results = in_parallel(work, pieces, lambda piece: piece[0], BATCH_ROWS)
-        rows, refused = zip(*results, strict=True)
+        rows, refused = zip(*(result for of_piece in results for result in of_piece), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
     def _changed(self, now: pl.DataFrame, old: Candidate) -> pl.DataFrame:
@@ -257,8 +265,7 @@ class Releases:
         pairs = now.select("price_id", *VALUES).hstack(then)
         is_suspect = is_among("price_id", self.suspects["price_id"])
         differs = pairs.select(_DIFFERS | is_out_of_time(self.now) | is_suspect).to_series()
-        rows = frames.independent(now.filter(differs).hstack(then.filter(differs)))
-        rows = rows.with_columns(is_new=True)
+        rows = now.filter(differs).hstack(then.filter(differs)).with_columns(is_new=True)
         if len(gone):
             lost = old.table(PRICES).filter(_ID.is_in(gone.implode()))
             key = ("price_id", *PRICE_KEY[1:], "flags")
