@@ -91,19 +91,19 @@ def _order(
     rows: pl.DataFrame, rules: Sequence[Rule], prices: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Compare prices of a machine by the rules of ORDER."""
-    published = rows.lazy().select("price_id", "old_price", judged=pl.lit(True))
-    for name, lower, upper, on in rules:
-        some = rows.filter(lower | upper)
-        if some.is_empty():
-            continue
-        key = compare.hashed(on)
-        is_same = key.is_in(some.select(key).to_series().unique().implode())
-        same = prices.lazy().filter(PRICE.is_not_null(), lower | upper, is_same)
-        same = same.select("price_id", "flags", lower=lower, upper=upper, key=key, price=PRICE)
-        same = same.join(published, on="price_id", how="left", maintain_order="left")
-        was = pl.when("judged").then("old_price").otherwise("price")
-        priced = same.with_columns(pl.col("judged").fill_null(False), was=was).collect()
-        below, above = priced.filter("lower"), priced.filter("upper")
+    keys = {name: compare.hashed(on) for name, _, _, on in rules}
+    own, every = (side.select(**keys) for side in (rows, prices))
+    is_near = every.select(pl.any_horizontal(is_among(n, own[n].unique()) for n in keys))
+    near = prices.hstack(every).filter(is_near.to_series()).filter(PRICE.is_not_null())
+    judged = rows.select("price_id", "old_price", judged=pl.lit(True))
+    near = near.join(judged, on="price_id", how="left", maintain_order="left").with_columns(
+        pl.col("judged").fill_null(False),
+        price=PRICE,
+        was=pl.when("judged").then("old_price").otherwise(PRICE),
+    )
+    columns = ("price_id", "flags", "price", "was", "judged")
+    for name, lower, upper, _ in rules:
+        below, above = (near.filter(side).select(*columns, key=name) for side in (lower, upper))
         pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
