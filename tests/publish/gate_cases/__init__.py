@@ -19,7 +19,6 @@ from tests.helpers import cases
 
 from hwprices.rows.prices import price_id
 from hwprices.schemas import PRICE_KEY
-from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 from hwprices.units import Money
 
@@ -99,7 +98,7 @@ def _differences(
 ) -> pl.DataFrame:
     known = before if before is not None else after
     before, after = (known.clear() if frame is None else frame for frame in (before, after))
-    on = key_of(table)
+    on = table.key
     pairs = _side_by_side(before, after, on)
     is_pair = pl.all_horizontal(pl.col("is_old", "is_new").is_not_null())
     is_gone = pl.col("is_new").is_null()
@@ -126,7 +125,7 @@ def rows_that_differ(before: Tables, after: Tables) -> pl.DataFrame:
     for table in sorted(before.keys() & after.keys()):
         if before[table] is after[table]:
             continue
-        on = key_of(table)
+        on = table.key
         pairs = _side_by_side(before[table], after[table], on)
         columns = [c for c in after[table].columns if f"{c}_after" in pairs.columns and c not in on]
         differs = pl.any_horizontal(
@@ -139,7 +138,7 @@ def rows_that_differ(before: Tables, after: Tables) -> pl.DataFrame:
 
 def key_of(table: str) -> list[str]:
     """List the columns that name a row of a table."""
-    return ["price_id"] if table == "prices" else key(TABLES[table])
+    return ["price_id"] if table == "prices" else TABLES[table].key
 
 
 def _side_by_side(before: pl.DataFrame, after: pl.DataFrame, on: list[str]) -> pl.DataFrame:
