@@ -98,7 +98,7 @@ def _differences(
 ) -> pl.DataFrame:
     known = before if before is not None else after
     before, after = (known.clear() if frame is None else frame for frame in (before, after))
-    on = table.key
+    on = key_of(table)
     pairs = _side_by_side(before, after, on)
     is_pair = pl.all_horizontal(pl.col("is_old", "is_new").is_not_null())
     is_gone = pl.col("is_new").is_null()
@@ -125,7 +125,7 @@ def rows_that_differ(before: Tables, after: Tables) -> pl.DataFrame:
     for table in sorted(before.keys() & after.keys()):
         if before[table] is after[table]:
             continue
-        on = table.key
+        on = key_of(table)
         pairs = _side_by_side(before[table], after[table], on)
         columns = [c for c in after[table].columns if f"{c}_after" in pairs.columns and c not in on]
         differs = pl.any_horizontal(
