@@ -1,11 +1,7 @@
-"""The tables as data: what each of them and its columns are, with the checks of their values.
+"""The declared tables: README.md explains the sheets, and where to change what.
 
-``tables.csv`` lists the tables, ``columns.csv`` their columns, ``vocabulary.csv`` the codes that
-columns may have; docs/a-column.md explains the sheets. ``tables.TABLES`` maps the name of a
-published table to its ``Table``, which validation, the Parquet files and the data dictionary read.
-
-This module imports nothing: it and ``vocabulary`` can be used without polars and pandera. The
-sheets use its constants by name.
+This module imports nothing: it and ``vocabulary`` can be used without polars. The sheets use its
+constants by name.
 """
 
 PLACE_KEY = ["provider", "region", "zone"]

@@ -1,7 +1,4 @@
-"""Read the declarations of columns, ``columns.csv``. docs/a-column.md explains the sheet.
-
-FOCUS is the FinOps Open Cost and Usage Specification, https://focus.finops.org/focus-columns/.
-"""
+"""Read the columns that columns.csv declares."""
 
 import csv
 import json
@@ -96,7 +93,11 @@ def read_columns() -> dict[str, dict[str, Column]]:
     tables: dict[str, dict[str, Column]] = {}
     for row in read_sheet("columns.csv"):
         name, columns = row["column"], tables.setdefault(row["table"], {})
-        columns[name] = _column(row) if row["type"] else tables[SHARED][name]
+        try:
+            columns[name] = _column(row) if row["type"] else tables[SHARED][name]
+        except (KeyError, ValueError) as error:
+            where = f"columns.csv, column {name} of {row['table']}"
+            raise ValueError(f"{where}: not declared or not readable: {error}") from error
     return tables
 
 
@@ -112,7 +113,7 @@ def _column(row: Mapping[str, str]) -> Column:
         checks |= listed if vocabulary.closed else pattern
     return Column(
         dtype=dtype,
-        nullable=row["nullable"] == "yes",
+        nullable={"": False, "yes": True}[row["nullable"]],
         unit=row["unit"],
         checks=checks,
         vocabulary=vocabulary,

@@ -24,25 +24,11 @@ SEVERAL_MEANINGS = {"kind", "unit", "notes", "source_url", "component", "provide
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_column_has_a_description_and_a_plain_dtype(name):
-    for column, declared in TABLES[name].columns.items():
-        assert declared.description, column
-        assert not isinstance(declared.dtype, pl.Enum | pl.Categorical), (
-            f"{column}: published files hold strings"
-        )
-
-
-@pytest.mark.parametrize("name", TABLES)
 def test_money_is_never_a_float(name):
     words = ("usd_per_hour", "hourly", "upfront", "_usd", "unit_price", "price")
     for column, dtype in TABLES[name].dtypes.items():
         if column.endswith(words) and not column.startswith("price_"):
             assert dtype == pl.Decimal(20, 10), f"{name}.{column} is {dtype}"
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_keys_are_columns(name):
-    assert set(TABLES[name].key) <= set(TABLES[name].dtypes)
 
 
 def test_a_column_name_has_one_dtype_in_all_tables():

@@ -107,7 +107,7 @@ def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
     if unknown := [name for name in present if name not in declared]:
         raise HwpricesError(
             f"{file} has a column that the table does not know: {', '.join(unknown)}",
-            "Declare it in schemas/ or remove it.",
+            "Declare it in schemas/columns.csv or remove it.",
         )
 
 
