@@ -83,8 +83,8 @@ def words_of(cell: str) -> list[Any]:
     """Split a cell at spaces. A word in capitals is a constant of ``hwprices.schemas``."""
     words: list[Any] = []
     for word in cell.split():
-        constant = getattr(schemas, word, word) if word.isupper() else word
-        words += constant if isinstance(constant, list) else [constant]
+        value = getattr(schemas, word) if word.isidentifier() and word.isupper() else word
+        words += value if isinstance(value, list) else [value]
     return words
 
 
@@ -95,7 +95,7 @@ def read_columns() -> dict[str, dict[str, Column]]:
         name, columns = row["column"], tables.setdefault(row["table"], {})
         try:
             columns[name] = _column(row) if row["type"] else tables[SHARED][name]
-        except (KeyError, ValueError) as error:
+        except (AttributeError, KeyError, ValueError) as error:
             where = f"columns.csv, column {name} of {row['table']}"
             raise ValueError(f"{where}: not declared or not readable: {error}") from error
     return tables
@@ -123,4 +123,5 @@ def _column(row: Mapping[str, str]) -> Column:
 
 
 def _argument(word: Any, dtype: pl.DataType) -> Any:
-    return json.loads(word) if dtype.is_numeric() and isinstance(word, str) else word
+    is_number = dtype.is_numeric() and isinstance(word, str)
+    return json.loads(word) if is_number else word  # an int, or a float where it has a point

@@ -58,6 +58,7 @@ HEAD = "table,column,type,nullable,unit,checks,vocabulary,focus,description\n"
         ("t,c,string,,,,colors,,A text.", "column c of t: .*'colors'"),
         ("t,c,int32,,,gt zero,,,A number.", "column c of t: "),
         ("t,c,int32,,,gt,,,A number.", "column c of t: "),
+        ("t,c,string,,,str_matches MY_PATTERN,,,A text.", "column c of t: .*'MY_PATTERN'"),
         ("t,c,,,,,,,", "column c of t: .*'shared'"),
     ],
 )
