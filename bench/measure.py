@@ -182,7 +182,7 @@ def load_pandera() -> None:
     on import, before the clock starts.
     """
     from hwprices.rows import frames
-    from hwprices.schemas.inventory import Regions
+    from hwprices.schemas.tables import Regions
     from hwprices.stage import validate
 
     validate.check(frames.empty(Regions), Regions)

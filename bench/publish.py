@@ -29,8 +29,7 @@ from hwprices.release.versions import sample_root
 from hwprices.rows import parquet
 from hwprices.rows.frames import conform
 from hwprices.rows.prices import effective_hourly, price_id
-from hwprices.schemas.price import Prices
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas.tables import TABLES, Prices
 from hwprices.stage import Staged, make_current, validate
 from hwprices.storage import layout
 from hwprices.storage.store import Store

@@ -15,7 +15,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers.aws import SPOT
 from hwprices.providers.aws.spot import spot_rows
 from hwprices.rows import frames
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import Prices
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 REGION = "us-east-1"

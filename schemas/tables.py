@@ -1,86 +1,116 @@
-"""Every table and every curated sheet by name, with its pandera model.
+"""Every table and every curated sheet by name, as ``tables.csv`` and ``columns.csv`` declare them.
 
-``TABLES`` are the published tables, in the order in which they are published. ``SHEETS`` are the
-curated tables kept in data/specs, ``CHECK_SHEETS`` the figures they are checked against, and
-``RULE_SHEETS`` the other CSV files there. A provider's own sheets are in ``provider_sheets.py``.
+A sheet of facts about one provider is named ``<provider>_…``.
 """
 
-from hwprices.schemas.columns import Table, table_name
-from hwprices.schemas.history import Changes, PriceHistory
-from hwprices.schemas.inventory import (
-    Availability,
-    InstanceTypes,
-    Regions,
-    SpotAdvice,
-    Stock,
-    Zones,
-)
-from hwprices.schemas.offer import Offers, SoldAccelerators
-from hwprices.schemas.price import ComponentPrices, MarketQuantiles, PriceComponents, Prices
-from hwprices.schemas.provider_sheets import PROVIDER_SHEETS
-from hwprices.schemas.quarantine import Held, NewWords, Quarantine
-from hwprices.schemas.sheets import (
-    AcceleratorNames,
-    Benchmarks,
-    BenchmarkWorkloads,
-    BillingTerms,
-    CpuSpeeds,
-    InterconnectLinks,
-    LanguageModels,
-    MeasuredSpeeds,
-    MediaModels,
-    PowerCoefficients,
-    RatioExceptions,
-    RegionFootprint,
-    SecondSources,
-    ServingSpeeds,
-    SpareCoresSpeeds,
-    SparseFigures,
-    SpeedModels,
-    ToolNames,
-    TrainingSpeeds,
-    Utilisations,
-)
-from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus, LocalHardware
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hwprices.schemas import rules
+from hwprices.schemas.columns import Column, read_columns, read_sheet, words_of
+
+if TYPE_CHECKING:
+    import pandera.polars as pa
+
+    from hwprices.schemas.validation import Rule
 
 NAMES_FOLDER = "accelerator_names"
 """Folder of data/specs with a sheet for each provider, all with the same columns."""
 
 
-def _by_name(*models: type[Table]) -> dict[str, type[Table]]:
-    return {table_name(model): model for model in models}
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """A table: its name, the columns that identify a row, what it contains, and its columns."""
+
+    name: str
+    kinds: Sequence[str]
+    key: list[str]
+    contents: str
+    details: str
+    columns: Mapping[str, Column]
+    row_checks: Sequence["Rule"]
+
+    @property
+    def description(self) -> str:
+        """What the table contains, with details."""
+        return f"{self.contents} {self.details}".strip()
+
+    @property
+    def dtypes(self) -> dict[str, pl.DataType]:
+        """The columns in published order, with their polars dtypes."""
+        return {name: column.dtype for name, column in self.columns.items()}
+
+    @cached_property
+    def schema(self) -> "pa.DataFrameSchema":
+        """The pandera schema, made when it is first needed: importing pandera takes 2 s."""
+        from hwprices.schemas.validation import schema_of
+
+        return schema_of(self.name, self.columns, self.row_checks)
 
 
-TABLES = _by_name(
-    *(Regions, Zones, InstanceTypes, Availability, Prices, PriceComponents, ComponentPrices),
-    *(SpotAdvice, Stock, MarketQuantiles, Quarantine, NewWords, Held, Offers, SoldAccelerators),
-    *(Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients, BillingTerms),
-    *(PriceHistory, Changes),
-)
+def _read_tables() -> dict[str, Table]:
+    columns = read_columns()
+    return {
+        row["table"]: Table(
+            name=row["name"] or row["table"],
+            kinds=row["kinds"].split(),
+            key=words_of(row["key"]),
+            contents=row["contents"],
+            details=row["details"],
+            columns=columns.get(row["extends"], {}) | columns.get(row["table"], {}),
+            row_checks=[getattr(rules, name) for name in row["row_checks"].split()],
+        )
+        for row in read_sheet("tables.csv")
+    }
 
-SHEETS = _by_name(
-    *(Accelerators, Cpus, CpuFamilies, LocalHardware, Benchmarks, PowerCoefficients),
-    *(BillingTerms, RegionFootprint),
-)
-"""The curated tables that a release is joined with. All are published except region_footprint,
-which completes the regions table."""
 
-CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, InterconnectLinks)
+_ALL = _read_tables()
+
+
+def _of_kind(kind: str) -> dict[str, Table]:
+    return {table.name: table for table in _ALL.values() if kind in table.kinds}
+
+
+TABLES = _of_kind("published")
+"""The published tables, in the order in which they are published."""
+
+SHEETS = _of_kind("sheet")
+"""The curated tables of data/specs that a release is joined with. All are published except
+region_footprint, which completes the regions table."""
+
+CHECK_SHEETS = _of_kind("check_sheet")
 """Figures that the accelerator sheet is compared with; never published."""
 
-RULE_SHEETS = {
-    **_by_name(
-        *(LanguageModels, MediaModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
-        *(ServingSpeeds, SpareCoresSpeeds, SpeedModels, Utilisations),
-        *(MeasuredSpeeds, ToolNames),
-    ),
-    **PROVIDER_SHEETS,
-}
+RULE_SHEETS = _of_kind("rule_sheet")
 """Sheets that the program reads rules and dimensions from; never published."""
 
 
-def sheet_model(name: str) -> type[Table] | None:
-    """Return the model of a sheet by its path in data/specs without ``.csv``, or None."""
+def sheet_model(name: str) -> Table | None:
+    """Return the table of a sheet by its path in data/specs without ``.csv``, or None."""
     if name.startswith(f"{NAMES_FOLDER}/"):
         return AcceleratorNames
     return {**SHEETS, **CHECK_SHEETS, **RULE_SHEETS}.get(name)
+
+
+Regions = TABLES["regions"]
+Zones = TABLES["zones"]
+InstanceTypes = TABLES["instance_types"]
+Availability = TABLES["availability"]
+Prices = TABLES["prices"]
+PriceComponents = TABLES["price_components"]
+ComponentPrices = TABLES["component_prices"]
+SpotAdvice = TABLES["spot_advice"]
+Stock = TABLES["stock"]
+MarketQuantiles = TABLES["market_quantiles"]
+Quarantine = TABLES["quarantine"]
+NewWords = TABLES["new_words"]
+Held = TABLES["held"]
+Offers = TABLES["offers"]
+SoldAccelerators = TABLES["accelerators"]
+PriceHistory = TABLES["price_history"]
+Changes = TABLES["changes"]
+AcceleratorNames = _ALL["accelerator_names"]

@@ -7,6 +7,7 @@ parts of the project can use it.
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,34 +46,49 @@ class Vocabulary(Mapping[str, str]):
         return f"^(?:{one})(?:,(?:{one}))*$" if self.joined else f"^(?:{one})$"
 
 
-_SHEET = Path(__file__).with_suffix(".csv").read_text(encoding="utf-8")
-_ROWS = list(csv.DictReader(_SHEET.splitlines()))
+JOINED = ("price_reasons", "on_demand_reasons")
+"""Vocabularies of cells that may hold several values."""
 
 
-def _listed(
-    name: str, others: Mapping[str, str] | None = None, *, joined: bool = False
-) -> Vocabulary:
-    """Return a vocabulary of the sheet, after the values of ``others``."""
-    rows = [row for row in _ROWS if row["vocabulary"] == name]
-    values = {row["value"]: row["sentence"] for row in rows if not row["is_pattern"]}
-    patterns = {row["value"]: row["sentence"] for row in rows if row["is_pattern"]}
-    return Vocabulary(name, {**(others or {}), **values}, patterns, joined)
+def _read_vocabularies() -> dict[str, Vocabulary]:
+    sheet = Path(__file__).with_suffix(".csv").read_text(encoding="utf-8")
+    sentences: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    patterns: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for row in csv.DictReader(sheet.splitlines()):
+        values = patterns if row["is_pattern"] else sentences
+        values[row["vocabulary"]][row["value"]] = row["sentence"]
+    # Three vocabularies also have values of another one, which come first.
+    kinds = sentences["region_kinds"]
+    sentences["zone_kinds"] = {
+        **{kind: kinds[kind] for kind in ("local_zone", "wavelength")},
+        **sentences["zone_kinds"],
+    }
+    accelerators = {k: s for k, s in sentences["accelerator_kinds"].items() if k != "none"}
+    sentences["spec_kinds"] = accelerators | sentences["spec_kinds"]
+    sentences["on_demand_reasons"] = sentences["price_reasons"] | sentences["on_demand_reasons"]
+    patterns["on_demand_reasons"] = patterns["price_reasons"]
+    return {
+        name: Vocabulary(name, sentences[name], patterns[name], joined=name in JOINED)
+        for name in sorted({*sentences, *patterns})
+    }
 
 
-# How a machine is bought
-OPERATING_SYSTEMS = _listed("operating_systems")
-SOFTWARE = _listed("software")
-LICENSE_MODELS = _listed("license_models")
-TENANCIES = _listed("tenancies")
-PURCHASE_OPTIONS = _listed("purchase_options")
-COMMITMENT_PLANS = _listed("commitment_plans")
-PAYMENT_OPTIONS = _listed("payment_options")
-BILLING_UNITS = _listed("billing_units")
-WHEN_STOPPED = _listed("when_stopped")
-BASES = _listed("bases")
+VOCABULARIES = _read_vocabularies()
+"""All vocabularies by name."""
 
-TERMS_IN_MONTHS = (0, 12, 36, 60)
-"""Terms of commitments that vendors sell; 0 without a commitment."""
+OPERATING_SYSTEMS = VOCABULARIES["operating_systems"]
+SOFTWARE = VOCABULARIES["software"]
+LICENSE_MODELS = VOCABULARIES["license_models"]
+TENANCIES = VOCABULARIES["tenancies"]
+PURCHASE_OPTIONS = VOCABULARIES["purchase_options"]
+COMMITMENT_PLANS = VOCABULARIES["commitment_plans"]
+PAYMENT_OPTIONS = VOCABULARIES["payment_options"]
+FLAGS = VOCABULARIES["flags"]
+PRICE_REASONS = VOCABULARIES["price_reasons"]
+ON_DEMAND_REASONS = VOCABULARIES["on_demand_reasons"]
+QUARANTINE_REASONS = VOCABULARIES["quarantine_reasons"]
+CONTINENTS = VOCABULARIES["continents"]
+ARCHITECTURES = VOCABULARIES["architectures"]
 
 COMMITMENT_COLUMNS = {
     "reserved": ("reserved", "standard"),
@@ -83,61 +99,3 @@ COMMITMENT_COLUMNS = {
 }
 """Prefix of offers' price columns for commitments: purchase option and commitment plan. Other plans
 (convertible) have no column."""
-
-# Codes that describe a price
-FLAGS = _listed("flags")
-PRICE_REASONS = _listed("price_reasons", joined=True)
-ON_DEMAND_REASONS = Vocabulary(
-    "on_demand_reasons",
-    {
-        **PRICE_REASONS,
-        "not_listed": "The vendor lists no on-demand price for the machine in the region.",
-    },
-    PRICE_REASONS.patterns,
-    joined=True,
-)
-QUARANTINE_REASONS = _listed("quarantine_reasons")
-
-# Parts of machines
-COMPONENTS = _listed("components")
-PARTS = _listed("parts")
-BILLED_FOR = _listed("billed_for")
-COMPONENT_UNITS = _listed("component_units")
-
-# Places and machine types
-REGION_KINDS = _listed("region_kinds")
-REGION_STATUSES = _listed("region_statuses")
-ZONE_KINDS = _listed("zone_kinds", {k: REGION_KINDS[k] for k in ("local_zone", "wavelength")})
-CONTINENTS = _listed("continents")
-TYPE_STATUSES = _listed("type_statuses")
-ARCHITECTURES = _listed("architectures")
-ACCELERATOR_KINDS = _listed("accelerator_kinds")
-SPEC_KINDS = _listed("spec_kinds", {k: s for k, s in ACCELERATOR_KINDS.items() if k != "none"})
-DISK_KINDS = _listed("disk_kinds")
-SPEC_SOURCES = _listed("spec_sources")
-POWER_BASES = _listed("power_bases")
-
-# Spec sheets
-CONFIDENCE = _listed("confidence")
-SUPPORT = _listed("support")
-DISCLOSURES = _listed("disclosures")
-LOCAL_KINDS = _listed("local_kinds")
-PRICE_KINDS = _listed("price_kinds")
-POWER_COMPONENTS = _listed("power_components")
-POWER_UNITS = _listed("power_units")
-
-# History
-INTERVAL_STARTS = _listed("interval_starts")
-INTERVAL_ENDS = _listed("interval_ends")
-PRICE_STATES = _listed("price_states")
-CHANGE_SUBJECTS = _listed("change_subjects")
-CHANGES = _listed("changes")
-EVIDENCE = _listed("evidence")
-
-# Benchmarks and footprints
-SUITES = _listed("suites")
-SCENARIOS = _listed("scenarios")
-PUE_BASES = _listed("pue_bases")
-GRID_BASES = _listed("grid_bases")
-RESULT_UNITS = _listed("result_units")
-DIVISIONS = _listed("divisions")

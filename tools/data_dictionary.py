@@ -1,13 +1,11 @@
 """Write docs/data-dictionary.md from the schemas."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import polars as pl
 
-from hwprices.schemas import vocabulary
-from hwprices.schemas.columns import Table, key
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas.columns import Column
+from hwprices.schemas.tables import TABLES, Table
 from hwprices.schemas.vocabulary import Vocabulary
 from tools.generated import PROJECT
 
@@ -42,49 +40,42 @@ DTYPE_NAMES = {
     "Date": "date",
 }
 
-VOCABULARIES = {
-    item.name: item for item in vars(vocabulary).values() if isinstance(item, Vocabulary)
-}
-
 
 def render() -> str:
     """Return the whole document."""
-    rows = [[f"[{name}](#{name})", _first_line(model)] for name, model in TABLES.items()]
+    rows = [[f"[{name}](#{name})", model.contents] for name, model in TABLES.items()]
     index = _markdown_table(["table", "contents"], rows)
     tables = [_table_section(name, model) for name, model in TABLES.items()]
-    values = [_values_section(VOCABULARIES[name]) for name in _used_vocabularies()]
+    values = [_values_section(used) for used in _used_vocabularies()]
     return "\n".join([HEAD, index, "", *tables, ALLOWED_VALUES, *values])
 
 
-def _table_section(name: str, model: type[Table]) -> str:
-    schema = model.to_schema()
-    description = " ".join(str(schema.description or "").split())
-    names = ", ".join(f"`{column}`" for column in key(model))
+def _table_section(name: str, model: Table) -> str:
+    names = ", ".join(f"`{column}`" for column in model.key)
     head = ["column", "type", "unit", "null", "FOCUS", "meaning"]
-    rows = [_column_row(column, declared) for column, declared in schema.columns.items()]
+    rows = [_column_row(column, declared) for column, declared in model.columns.items()]
     table = _markdown_table(head, rows)
-    return "\n".join([f"## {name}", "", description, "", f"Key: {names}", "", table, ""])
+    return "\n".join([f"## {name}", "", model.description, "", f"Key: {names}", "", table, ""])
 
 
-def _column_row(name: str, declared: Any) -> list[str]:
-    metadata = declared.metadata or {}
+def _column_row(name: str, declared: Column) -> list[str]:
     return [
         f"`{name}`",
-        _dtype(declared.dtype.type),
-        metadata.get("unit") or "",
+        _dtype(declared.dtype),
+        declared.unit,
         "null" if declared.nullable else "",
-        metadata.get("focus") or "",
+        declared.focus,
         _meaning(declared),
     ]
 
 
-def _meaning(declared: Any) -> str:
-    text = str(declared.description or "")
-    if name := (declared.metadata or {}).get("vocabulary"):
+def _meaning(declared: Column) -> str:
+    text = declared.description
+    if declared.vocabulary:
+        name = declared.vocabulary.name
         return f"{text} Allowed: [{name}](#{name})."
-    for check in declared.checks:
-        if allowed := (check.statistics or {}).get("allowed_values"):
-            return f"{text} One of: {', '.join(f'`{value}`' for value in allowed)}."
+    if allowed := declared.checks.get("isin"):
+        return f"{text} One of: {', '.join(f'`{value}`' for value in allowed)}."
     return text
 
 
@@ -94,11 +85,10 @@ def _values_section(values: Vocabulary) -> str:
     return "\n".join([f"### {values.name}", "", _markdown_table(["value", "meaning"], rows), ""])
 
 
-def _used_vocabularies() -> list[str]:
-    """Return the names of the vocabularies of published columns, in order of first use."""
-    columns = [c for model in TABLES.values() for c in model.to_schema().columns.values()]
-    names = [(column.metadata or {}).get("vocabulary") for column in columns]
-    return list(dict.fromkeys(name for name in names if name))
+def _used_vocabularies() -> list[Vocabulary]:
+    """Return the vocabularies of published columns, in order of first use."""
+    columns = [c for model in TABLES.values() for c in model.columns.values()]
+    return list({c.vocabulary.name: c.vocabulary for c in columns if c.vocabulary}.values())
 
 
 def _markdown_table(head: list[str], rows: Iterable[list[str]]) -> str:
@@ -116,10 +106,6 @@ def _dtype(dtype: pl.DataType) -> str:
     if isinstance(dtype, pl.Decimal):
         return f"decimal({dtype.precision},{dtype.scale})"
     return DTYPE_NAMES.get(str(dtype), "timestamp UTC")
-
-
-def _first_line(model: type[Table]) -> str:
-    return " ".join(str(model.__doc__ or "").strip().split("\n")[0].split())
 
 
 if __name__ == "__main__":

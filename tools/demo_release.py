@@ -127,7 +127,7 @@ def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
 
 def _published(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the columns in the order of the schema."""
-    return rows.select(list(TABLES[table].to_schema().columns))
+    return rows.select(list(TABLES[table].columns))
 
 
 def _common() -> pl.Expr:

@@ -23,6 +23,7 @@ PAGES = {
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "data/specs/README.md": "specs.md",
     "data/sample/README.md": "sample.md",
+    "schemas/README.md": "schemas.md",
 }
 """List files outside docs/ by their place in the checkout, and the page each becomes."""
 

@@ -10,7 +10,6 @@ import json
 import sys
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import frames
 from hwprices.schemas import SCHEMA_VERSION
 from hwprices.schemas.tables import TABLES
 from tools.generated import PROJECT, write_or_check
@@ -23,7 +22,7 @@ Columns = dict[str, dict[str, str]]
 def current() -> Columns:
     """Return the published columns and dtypes that the schemas declare now."""
     return {
-        name: {column: str(dtype) for column, dtype in frames.dtypes(model).items()}
+        name: {column: str(dtype) for column, dtype in model.dtypes.items()}
         for name, model in TABLES.items()
     }
 

@@ -13,8 +13,7 @@ import pytest
 from tests.helpers import small_release
 
 from hwprices.read.ownership import Ownership
-from hwprices.rows import frames
-from hwprices.schemas.offer import Offers
+from hwprices.schemas.tables import Offers
 from hwprices.specs import sheets
 
 METHOD = Path(__file__).parents[2] / "docs" / "method.md"
@@ -111,7 +110,7 @@ def test_the_example_of_owning_uses_the_price_of_the_sheet() -> None:
 
 def test_every_derived_column_is_explained() -> None:
     text = METHOD.read_text()
-    columns = list(frames.dtypes(Offers))
+    columns = list(Offers.dtypes)
     derived = set(columns[columns.index("usd_per_vcpu_hour") :]) - INPUTS
     # one line explains all models, number formats and both on-demand and spot
     variants = r"_(llama|mixtral|deepseek|gpt)\w+$|^spot_|_(bf16|fp8)$"

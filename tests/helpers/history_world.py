@@ -16,7 +16,7 @@ from hwprices.publish.history import ReRead
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.rows import frames
-from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.tables import InstanceTypes
 from tests.helpers.releases import prices
 
 PROVIDER = "toycloud"

@@ -16,7 +16,7 @@ import polars as pl
 
 from hwprices.publish import release
 from hwprices.release.release import NAMES
-from hwprices.rows import frames, parquet
+from hwprices.rows import parquet
 from hwprices.rows.prices import DEFAULTS, price_id
 from hwprices.schemas.tables import SHEETS, TABLES
 from hwprices.stage import Staged, make_current
@@ -67,7 +67,7 @@ def rows(table: str, *values: Row) -> pl.DataFrame:
 
     Amounts may be texts. A price has its id, and one of 9.6 cents where it states none.
     """
-    schema = frames.dtypes(SHEETS.get(table) or TABLES[table])
+    schema = (SHEETS.get(table) or TABLES[table]).dtypes
     usual = SOURCED if table in SHEETS else {"provider": "aws", **SEEN, **USUAL.get(table, {})}
     is_priced = table in ("prices", "price_history")
     if is_priced:

@@ -13,7 +13,7 @@ from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.rows.frames import empty
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.tables import Quarantine
 
 STARTED = datetime(2026, 8, 22, tzinfo=UTC)
 

@@ -53,7 +53,7 @@ def test_the_wheel_holds_one_package_and_no_developer_tools(built: Built) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["schemas/price.py", "flows/refresh.py"])
+@pytest.mark.parametrize("name", ["schemas/columns.csv", "flows/refresh.py"])
 def test_the_sdist_holds_linked_folders_once(built: Built, name: str) -> None:
     with tarfile.open(built.sdist) as sdist:
         assert sum(member.endswith(name) for member in sdist.getnames()) == 1

@@ -15,7 +15,6 @@ from hwprices.landing.pages import Landing, Page
 from hwprices.providers import Pages, Part, Provider
 from hwprices.rows import frames
 from hwprices.rows.prices import price_id
-from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
 from hwprices.stage import corrections, validate
@@ -115,7 +114,7 @@ def test_a_table_and_region_come_once_and_fit_their_model(parts: list[Part]) -> 
     assert len(places) == len(set(places))
     for part in parts:
         columns = dict(part.frame.lazy().collect_schema())
-        assert columns == frames.dtypes(TABLES[part.table]), part.table
+        assert columns == TABLES[part.table].dtypes, part.table
 
 
 def test_rows_pass_validation(provider: Provider, parts: list[Part]) -> None:
@@ -146,7 +145,7 @@ def test_normalising_twice_gives_the_same_rows(provider, pages, parts) -> None:
     again = list(provider.normalise(pages))
     assert [(p.table, p.region) for p in again] == [(p.table, p.region) for p in parts]
     for first, second in zip(parts, again, strict=True):
-        by_key = key(TABLES[first.table])  # staging sorts by it
+        by_key = TABLES[first.table].key  # staging sorts by it
         frame, repeated = (part.frame.lazy().collect().sort(by_key) for part in (first, second))
         assert frame.equals(repeated), first.table
 

@@ -28,7 +28,7 @@ from hwprices.publish import history, release
 from hwprices.publish.backfill import Backfill
 from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_SCHEMA, fit_in, fold
 from hwprices.publish.reproduce import reproduce
-from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.tables import PriceHistory
 from hwprices.settings import load
 from hwprices.stage import validate
 from hwprices.storage import layout

@@ -14,8 +14,7 @@ from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import choose, gate, release
 from hwprices.publish.gate import compare, pages
 from hwprices.release.versions import latest_version, read_manifest
-from hwprices.rows import frames
-from hwprices.schemas.price import PriceComponents
+from hwprices.schemas.tables import PriceComponents
 from hwprices.storage.store import Store
 from hwprices.units import Money
 
@@ -118,7 +117,7 @@ def test_a_free_part_is_traced_too(store):
             component=pl.lit("ram"), unit_price=0, sku_id=pl.lit("FREE"), raw_sha256=pl.lit(free)
         ),
     ]
-    columns = [name for name in frames.dtypes(PriceComponents) if name in parts[0].columns]
+    columns = [name for name in PriceComponents.dtypes if name in parts[0].columns]
     priced = [row for part in parts for row in part.select(columns).to_dicts()]
     components = rows("price_components", *priced)
     stage(store, "r1", {**world, "price_components": components})

@@ -20,8 +20,7 @@ from hwprices.publish import history as history_record
 from hwprices.publish.history import changes, from_changes, intervals
 from hwprices.publish.history.changes import outcome_of
 from hwprices.rows import frames
-from hwprices.schemas.history import Changes, PriceHistory
-from hwprices.schemas.offer import SoldAccelerators
+from hwprices.schemas.tables import Changes, PriceHistory, SoldAccelerators
 from hwprices.specs.sheets import load
 from hwprices.stage import validate
 

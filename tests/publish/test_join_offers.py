@@ -11,15 +11,9 @@ from tests.helpers.releases import machine, price, region, rows, tables
 from hwprices.publish import join
 from hwprices.publish.join import machines, offers
 from hwprices.rows import frames
-from hwprices.schemas.columns import key
-from hwprices.schemas.offer import Offers
-from hwprices.schemas.tables import SHEETS
-from hwprices.schemas.vocabulary import (
-    COMMITMENT_PLANS,
-    PAYMENT_OPTIONS,
-    PURCHASE_OPTIONS,
-    TERMS_IN_MONTHS,
-)
+from hwprices.schemas import TERMS_IN_MONTHS
+from hwprices.schemas.tables import SHEETS, Offers
+from hwprices.schemas.vocabulary import COMMITMENT_PLANS, PAYMENT_OPTIONS, PURCHASE_OPTIONS
 from hwprices.specs.sheets import load
 
 NO_SHEETS = {name: frames.empty(model) for name, model in SHEETS.items()}
@@ -267,7 +261,7 @@ def test_rows_in_another_order_make_the_same_tables() -> None:
     ]
     first = join_prices(*price_rows).tables["offers"]
     assert first.equals(join_prices(*reversed(price_rows)).tables["offers"])
-    assert first.equals(first.sort(key(Offers)))
+    assert first.equals(first.sort(Offers.key))
 
 
 def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:

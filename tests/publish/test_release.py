@@ -41,7 +41,7 @@ def test_tables_without_rows_are_there(released, tmp_path):
     data = hwprices.open(tmp_path)
     assert data.tables == list(TABLES)
     for table, model in TABLES.items():
-        assert list(data.scan(table).collect_schema()) == list(model.to_schema().columns)
+        assert list(data.scan(table).collect_schema()) == list(model.columns)
     assert data.duckdb.sql("select count(*) from quarantine").fetchall() == [(0,)]
     assert data.verify() == []
 
@@ -84,7 +84,7 @@ def test_tables_get_the_columns_that_were_added_since_they_were_written(
     data = hwprices.open(tmp_path)
     types = data.scan("instance_types").collect()
     assert types.height == 600
-    assert types.columns == list(TABLES["instance_types"].to_schema().columns)
+    assert types.columns == list(TABLES["instance_types"].columns)
     assert types[added].null_count().row(0) == (600, 600)
     assert data.scan("offers").select(pl.col("provider").n_unique()).collect().item() == 2
     assert data.verify() == []

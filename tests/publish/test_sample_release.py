@@ -14,7 +14,6 @@ import pytest
 from tests.helpers.cases import cases
 from tests.helpers.nightly import only_at_night
 from tools import answers, devices
-from tools.data_dictionary import VOCABULARIES
 
 import hwprices
 from hwprices import providers
@@ -86,12 +85,12 @@ def test_unit_prices_add_up_to_the_machine(offers: pl.DataFrame) -> None:
 def test_every_code_of_the_release_is_declared(sample: Dataset, table: str) -> None:
     """The vocabulary of each column has every value that the sample's release holds."""
     frame = sample.scan(table)
-    for name, declared in TABLES[table].to_schema().columns.items():
-        vocabulary = VOCABULARIES.get((declared.metadata or {}).get("vocabulary"))
+    for name, declared in TABLES[table].columns.items():
+        vocabulary = declared.vocabulary
         if vocabulary is None:
             continue
         column = pl.col(name)
-        values = column.explode() if isinstance(declared.dtype.type, pl.List) else column
+        values = column.explode() if isinstance(declared.dtype, pl.List) else column
         present = frame.select(values.drop_nulls().unique()).collect().to_series()
         undeclared = present.filter(~present.str.contains(vocabulary.regex()))
         assert undeclared.to_list() == [], f"{table}.{name}"

@@ -24,7 +24,7 @@ from hwprices.publish import release
 from hwprices.publish.join.offers import KEY, stock_intervals
 from hwprices.publish.reproduce import reproduce
 from hwprices.rows import frames
-from hwprices.schemas.inventory import Stock
+from hwprices.schemas.tables import Stock
 from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import Store

@@ -27,10 +27,13 @@ from hwprices.read.past import cheapest
 from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames
-from hwprices.schemas.history import PriceHistory
-from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import Prices
-from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus
+from hwprices.schemas.tables import (
+    SHEETS,
+    InstanceTypes,
+    PriceHistory,
+    Prices,
+    Regions,
+)
 from hwprices.stage import make_current
 from hwprices.storage.store import Store
 
@@ -40,9 +43,9 @@ LISTS = {
     "prices": Prices,
     "instance_types": InstanceTypes,
     "regions": Regions,
-    "accelerators": Accelerators,
-    "cpus": Cpus,
-    "cpu_families": CpuFamilies,
+    "accelerators": SHEETS["accelerators"],
+    "cpus": SHEETS["cpus"],
+    "cpu_families": SHEETS["cpu_families"],
 }
 """Tables in which the words of a question are looked up."""
 

@@ -12,8 +12,7 @@ from hwprices.cli.device import _cell, render_where_sold
 from hwprices.cli.tables import money
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.device.measured import where_sold
-from hwprices.rows import frames
-from hwprices.schemas.offer import Offers
+from hwprices.schemas.tables import Offers
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OLD, NEW = datetime(2026, 8, 22, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
@@ -53,7 +52,7 @@ OFFERS = [
 
 def answered(rates: dict[str, Decimal] | None = None) -> list[dict[str, Any]]:
     dates = dict.fromkeys(("on_demand_observed_at", "spot_observed_at"), pl.Datetime("us", "UTC"))
-    schema = {**frames.dtypes(Offers), **dates}
+    schema = {**Offers.dtypes, **dates}
     rows = [{name: row.get(name) for name in schema} for row in OFFERS]
     offers = offers_in_usd(pl.LazyFrame(rows, schema=schema), rates or {}).collect()
     clouds = ["aws", "coreweave", "crusoe", "gcp", "runpod", "scaleway"]

@@ -12,7 +12,8 @@ from tests.helpers.releases import prices
 
 from hwprices.rows import frames
 from hwprices.rows.prices import effective_hourly
-from hwprices.schemas.price import PRICE_KEY, Prices
+from hwprices.schemas import PRICE_KEY
+from hwprices.schemas.tables import Prices
 
 
 def test_price_id_is_stable():

@@ -20,8 +20,7 @@ from hwprices.landing.bodies import (
 )
 from hwprices.landing.pages import Page
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.inventory import Availability, InstanceTypes
-from hwprices.schemas.price import PriceComponents, Prices
+from hwprices.schemas.tables import Availability, InstanceTypes, PriceComponents, Prices
 
 
 def page(day: int) -> Page:

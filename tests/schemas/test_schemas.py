@@ -8,17 +8,14 @@ import pytest
 from tests.helpers.cases import cases
 from tests.helpers.releases import prices
 from tools import data_dictionary, published_columns
-from tools.data_dictionary import VOCABULARIES
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas import TOKEN_MODELS
 from hwprices.publish.write import datapackage
 from hwprices.release.manifest import ReleaseManifest, TableEntry, TableFile
-from hwprices.rows import frames
-from hwprices.schemas import SCHEMA_VERSION, columns, vocabulary
-from hwprices.schemas.columns import key
-from hwprices.schemas.price import Prices
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas import SCHEMA_VERSION, rules, vocabulary
+from hwprices.schemas.tables import TABLES, Prices
+from hwprices.schemas.vocabulary import VOCABULARIES
 from hwprices.specs.sheets import load
 from hwprices.stage import validate
 
@@ -27,31 +24,17 @@ SEVERAL_MEANINGS = {"kind", "unit", "notes", "source_url", "component", "provide
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_column_has_a_description_and_a_plain_dtype(name):
-    for column, declared in TABLES[name].to_schema().columns.items():
-        assert declared.description, column
-        assert not isinstance(declared.dtype.type, pl.Enum | pl.Categorical), (
-            f"{column}: published files hold strings"
-        )
-
-
-@pytest.mark.parametrize("name", TABLES)
 def test_money_is_never_a_float(name):
     words = ("usd_per_hour", "hourly", "upfront", "_usd", "unit_price", "price")
-    for column, dtype in frames.dtypes(TABLES[name]).items():
+    for column, dtype in TABLES[name].dtypes.items():
         if column.endswith(words) and not column.startswith("price_"):
             assert dtype == pl.Decimal(20, 10), f"{name}.{column} is {dtype}"
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_keys_are_columns(name):
-    assert set(key(TABLES[name])) <= set(frames.dtypes(TABLES[name]))
 
 
 def test_a_column_name_has_one_dtype_in_all_tables():
     first: dict[str, tuple[str, pl.DataType]] = {}
     for name, model in TABLES.items():
-        for column, dtype in frames.dtypes(model).items():
+        for column, dtype in model.dtypes.items():
             other, expected = first.setdefault(column, (name, dtype))
             assert column in SEVERAL_MEANINGS or dtype == expected, (
                 f"{column} is {dtype} in {name} and {expected} in {other}"
@@ -62,7 +45,7 @@ def test_the_data_dictionary_has_every_column():
     text = data_dictionary.render()
     for name, model in TABLES.items():
         section = text.split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
-        missing = [column for column in frames.dtypes(model) if f"`{column}`" not in section]
+        missing = [column for column in model.dtypes if f"`{column}`" not in section]
         assert missing == [], name
 
 
@@ -89,7 +72,7 @@ def test_datapackage_knows_every_dtype():
 @pytest.mark.parametrize(("name", "benchmark"), TOKEN_MODELS.items())
 def test_a_price_of_tokens_says_the_lengths_it_is_for(name, benchmark):
     """A token of Llama 3.1 405B has 14 tokens of prompt, one of Llama 2 70B has one."""
-    described = TABLES["offers"].to_schema().columns[f"usd_per_million_tokens_{name}"].description
+    described = TABLES["offers"].columns[f"usd_per_million_tokens_{name}"].description
     lengths = "lengths not known"
     for workload in load("benchmark_workloads").filter(benchmark=benchmark).iter_rows(named=True):
         lengths = (
@@ -184,7 +167,7 @@ def test_an_undeclared_purchase_option_is_refused():
 
 def test_elements_of_a_null_list_are_declared():
     frame = pl.DataFrame({"flags": [None, [], [None]]}, schema={"flags": pl.List(pl.String)})
-    declared = frame.select(columns.elements_declared("flags", vocabulary.FLAGS)).to_series()
+    declared = frame.select(rules.elements_declared("flags", vocabulary.FLAGS)).to_series()
     assert declared.to_list() == [True, True, False]
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
-from hwprices.schemas.sheets import AcceleratorNames
+from hwprices.schemas.tables import AcceleratorNames
 from hwprices.specs import accelerator_names
 
-HEAD = ",".join(AcceleratorNames.to_schema().columns) + "\n"
+HEAD = ",".join(AcceleratorNames.columns) + "\n"
 TAIL = ",https://example.org,2026-11-21\n"
 
 

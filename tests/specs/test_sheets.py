@@ -10,7 +10,6 @@ from tests.helpers.cases import cases
 from tests.helpers.sheet_copies import copy_with, set_cells
 
 from hwprices.errors import HwpricesError
-from hwprices.schemas.columns import key
 from hwprices.schemas.tables import CHECK_SHEETS, SHEETS, sheet_model
 from hwprices.specs import sheets
 
@@ -20,8 +19,8 @@ def test_every_sheet_loads_sorted_by_its_key(table: str) -> None:
     model = {**SHEETS, **CHECK_SHEETS}[table]
     frame = sheets.load(table)
     assert frame.height > 0
-    assert frame.columns == list(model.to_schema().columns)
-    assert frame.equals(frame.sort(key(model)))
+    assert frame.columns == list(model.columns)
+    assert frame.equals(frame.sort(model.key))
 
 
 def test_money_is_exact_and_lists_are_lists(accelerators: pl.DataFrame) -> None:

@@ -126,8 +126,17 @@ def test_the_digest_of_a_set_is_the_same_in_every_process():
     assert b"\"'a'\", \"'b'\", \"'c'\"" in inputs.code_of(b"known = name in {'c', 'a', 'b'}")
 
 
-def test_only_the_codes_of_the_vocabulary_are_inputs():
-    sheet = b'vocabulary,value,is_pattern,sentence\nsoftware,none,,"Nothing, but the system."\n'
-    reworded = sheet.replace(b"Nothing, but", b"Only")
-    assert inputs.codes_of(reworded) == inputs.codes_of(sheet)
-    assert inputs.codes_of(sheet.replace(b"none", b"nothing")) != inputs.codes_of(sheet)
+@pytest.mark.parametrize(
+    ("sheet", "reworded", "changed"),
+    [
+        ("vocabulary", (b"Windows Server.", b"Windows."), (b"s,windows,", b"s,win,")),
+        ("columns", (b"Cloud provider.", b"The cloud."), (b"TERMS_IN_MONTHS", b"0 12 36")),
+        ("columns", (b"Cloud provider.", b"The cloud."), (b"hourly,decimal", b"hourly,float64")),
+        ("tables", (b"Availability zones.", b"Zones."), (b"region zone,", b"region,")),
+    ],
+)
+def test_what_the_sheets_of_schemas_declare_is_an_input(sheet, reworded, changed):
+    content = (inputs.PACKAGE / inputs.DECLARATIONS / f"{sheet}.csv").read_bytes()
+    assert content not in (content.replace(*reworded), content.replace(*changed))
+    assert inputs.declared_in(content.replace(*reworded)) == inputs.declared_in(content)
+    assert inputs.declared_in(content.replace(*changed)) != inputs.declared_in(content)

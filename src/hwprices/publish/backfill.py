@@ -22,7 +22,7 @@ from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, PastList, SkippedError
 from hwprices.publish.history.backfill import ROW_SCHEMA, fold
 from hwprices.rows import parquet
-from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.tables import PriceHistory
 from hwprices.settings import Settings
 from hwprices.stage import validate
 from hwprices.stage.inputs import reading
@@ -295,7 +295,7 @@ class Backfill:
         parts = [fold(self._lists(lists)) for _, lists in sorted(series.items())]
         intervals = validate.sort_by_key(pl.concat(parts, rechunk=True), PriceHistory)
         target = layout.backfilled_intervals(self.provider.name, region)
-        self.store.put(target, parquet.encode(PriceHistory.Config.name, intervals))
+        self.store.put(target, parquet.encode(PriceHistory.name, intervals))
         return intervals.height
 
     def _lists(self, keys: Mapping[datetime, str]) -> Iterator[pl.DataFrame]:

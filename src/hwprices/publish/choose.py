@@ -20,8 +20,7 @@ from hwprices.release.manifest import (
 )
 from hwprices.release.versions import read_manifest, version_time, versions
 from hwprices.rows import frames, parquet
-from hwprices.schemas.quarantine import Held
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas.tables import TABLES, Held
 from hwprices.stage import Staged, inputs, validate
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
@@ -389,7 +388,7 @@ def _scan(store: Store, uris: Sequence[str], table: str) -> pl.LazyFrame:
     return pl.scan_parquet(
         list(uris),
         hive_partitioning=False,
-        schema=frames.dtypes(TABLES[table]),
+        schema=TABLES[table].dtypes,
         missing_columns="insert",
         **scan_options(store.root),
     )
@@ -408,7 +407,7 @@ def outdated(store: Store, sources: Collection[ProviderSource]) -> frozenset[tup
         for file in {file.table: file for file in source.files}.values():
             uri = store.uri(source.path(file))
             rows = pl.scan_parquet(uri, hive_partitioning=False, **scan_options(store.root))
-            if set(frames.dtypes(TABLES[file.table])) - set(rows.collect_schema()):
+            if set(TABLES[file.table].dtypes) - set(rows.collect_schema()):
                 pairs.add((source.provider, file.table))
     return frozenset(pairs)
 

@@ -25,7 +25,7 @@ from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifes
 from hwprices.release.notes import ReleaseNotes
 from hwprices.release.versions import read_manifest
 from hwprices.rows import frames
-from hwprices.schemas.quarantine import Held
+from hwprices.schemas.tables import Held
 from hwprices.specs import sheets
 from hwprices.stage import Progress
 from hwprices.storage import layout, manifests

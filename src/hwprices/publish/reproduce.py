@@ -24,7 +24,6 @@ from hwprices.release.manifest import (
 from hwprices.release.versions import read_manifest, versions
 from hwprices.release.wording import counted
 from hwprices.rows.parquet import OBSERVATION, content_digest
-from hwprices.schemas.columns import key as key_of
 from hwprices.schemas.tables import TABLES
 from hwprices.settings import Settings
 from hwprices.specs import sheets
@@ -313,7 +312,7 @@ def _difference(
     table: str, key: str, old: pl.DataFrame | None, new: pl.DataFrame | None
 ) -> TableDifference:
     """Compare the rows of a file by key; None for a missing file."""
-    columns = key_of(TABLES[table])
+    columns = TABLES[table].key
     if old is None or new is None:
         rows = old if old is not None else new
         height = rows.height if rows is not None else 0

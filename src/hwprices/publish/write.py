@@ -41,7 +41,7 @@ from hwprices.release.notes import ReleaseNotes
 from hwprices.release.versions import version_time
 from hwprices.rows import frames, parquet
 from hwprices.schemas import SCHEMA_VERSION
-from hwprices.schemas.columns import key
+from hwprices.schemas.columns import Column
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
@@ -83,31 +83,24 @@ def datapackage(manifest: ReleaseManifest) -> dict[str, Any]:
 
 def _package_resource(name: str, entry: TableEntry) -> dict[str, Any]:
     model = TABLES[name]
-    schema = model.to_schema()
     paths = [file.key for file in entry.files]
     return {
         "name": name,
-        "description": " ".join(str(schema.description or "").split()),
+        "description": model.description,
         "path": paths[0] if len(paths) == 1 else paths,
         "format": "parquet",
         "mediatype": "application/vnd.apache.parquet",
         "rows": entry.rows,
         "bytes": entry.bytes,
         "schema": {
-            "fields": [_package_field(column, about) for column, about in schema.columns.items()],
-            "primaryKey": key(model),
+            "fields": [_package_field(column, about) for column, about in model.columns.items()],
+            "primaryKey": model.key,
         },
     }
 
 
-def _package_field(name: str, column: Any) -> dict[str, Any]:
-    notes = {key: note for key, note in (column.metadata or {}).items() if note}
-    field = {
-        "name": name,
-        "type": _PACKAGE_TYPES[column.dtype.type.base_type()],
-        "description": column.description,
-        **notes,
-    }
+def _package_field(name: str, column: Column) -> dict[str, Any]:
+    field = {"name": name, "type": _PACKAGE_TYPES[column.dtype.base_type()], **column.notes}
     return field if column.nullable else {**field, "constraints": {"required": True}}
 
 

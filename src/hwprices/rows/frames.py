@@ -1,6 +1,6 @@
 """Shape frames: columns of a table, hashes, the landed page of each row."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from functools import cache
 
@@ -8,31 +8,21 @@ import polars as pl
 import polars_hash  # noqa: F401  (registers the chash namespace)
 
 from hwprices.landing.pages import Page
-from hwprices.schemas.columns import Table
+from hwprices.schemas.tables import Table
 from hwprices.units import Timestamp
 
 
-def dtypes(model: type[Table]) -> dict[str, pl.DataType]:
-    """List the columns of a table in published order, with their polars dtypes."""
-    return dict(_dtypes(model))
-
-
-@cache  # making a schema takes 10 ms
-def _dtypes(model: type[Table]) -> Mapping[str, pl.DataType]:
-    return {name: column.dtype.type for name, column in model.to_schema().columns.items()}
-
-
-def empty(model: type[Table]) -> pl.DataFrame:
+def empty(model: Table) -> pl.DataFrame:
     """Make a frame of the table with no rows."""
     return _empty(model).clone()
 
 
 @cache
-def _empty(model: type[Table]) -> pl.DataFrame:
-    return pl.DataFrame(schema=dtypes(model))
+def _empty(model: Table) -> pl.DataFrame:
+    return pl.DataFrame(schema=model.dtypes)
 
 
-def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
+def conform(frame: pl.LazyFrame, model: Table) -> pl.LazyFrame:
     """Give a frame the table's columns in order and dtype; missing columns become null.
 
     Raises:
@@ -40,9 +30,9 @@ def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
         ValueError: the frame has a column that the table does not have.
     """
     present = frame.collect_schema()
-    declared = dtypes(model)
+    declared = model.dtypes
     if unknown := [name for name in present if name not in declared]:
-        raise ValueError(f"{model.__name__} has no columns {unknown}")
+        raise ValueError(f"{model.name} has no columns {unknown}")
     return frame.select(
         pl.col(name).cast(dtype) if name in present else pl.lit(None, dtype=dtype).alias(name)
         for name, dtype in declared.items()

@@ -99,7 +99,6 @@ def _types(frame: pl.DataFrame) -> tuple[str, str] | None:
 def encode(table: str, frame: pl.DataFrame) -> bytes:
     """Make the bytes of a file with rows of a table. Equal rows give equal bytes."""
     buffer = io.BytesIO()
-    description = str(TABLES[table].to_schema().description or "").strip()
     frame.write_parquet(
         buffer,
         compression="zstd",
@@ -107,7 +106,7 @@ def encode(table: str, frame: pl.DataFrame) -> bytes:
         row_group_size=OFFERS_GROUP if table == "offers" else ROW_GROUP,
         statistics=True,
         arrow_schema=arrow_schema(table),
-        metadata={"hwprices.table": table, "hwprices.description": description},
+        metadata={"hwprices.table": table, "hwprices.description": TABLES[table].description},
     )
     return buffer.getvalue()
 
@@ -168,14 +167,8 @@ def changed_groups(fixed: str, before: str) -> list[int]:
 @cache  # 5 ms for each of the 20 files of a release
 def arrow_schema(table: str) -> pa.Schema:
     """Make the Arrow schema of a table, with description, unit and FOCUS counterpart of fields."""
-    columns = TABLES[table].to_schema().columns
-    empty = pl.DataFrame(schema={name: column.dtype.type for name, column in columns.items()})
-    fields = empty.to_arrow().schema
+    columns = TABLES[table].columns
+    fields = pl.DataFrame(schema=TABLES[table].dtypes).to_arrow().schema
     return pa.schema(
-        fields.field(name).with_metadata(_notes(column)) for name, column in columns.items()
+        fields.field(name).with_metadata(column.notes) for name, column in columns.items()
     )
-
-
-def _notes(column: pa.Field) -> dict[str, str]:
-    notes = {name: note for name, note in (column.metadata or {}).items() if note}
-    return {name: str(note) for name, note in {"description": column.description, **notes}.items()}

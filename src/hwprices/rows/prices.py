@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from hwprices.rows import frames
-from hwprices.schemas import PRICE_KEY
-from hwprices.schemas.columns import HIDDEN_CHARACTERS, MAX_NAME_LENGTH, PLACE_PATTERN
-from hwprices.schemas.price import Prices
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas import HIDDEN_CHARACTERS, MAX_NAME_LENGTH, PLACE_PATTERN, PRICE_KEY
+from hwprices.schemas.tables import Prices, Quarantine
 from hwprices.units import HOURS_PER_YEAR, Money
 
 MAX_MESSAGE = 500  # Characters of a message
@@ -90,7 +88,7 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
     """Combine quarantine rows: equal rows become one with a count, sorted by key."""
     if not refused_rows:
         return frames.empty(Quarantine)
-    columns = list(frames.dtypes(Quarantine))
+    columns = list(Quarantine.dtypes)
     keys = ["provider", "table", "row_hash"]
     counts = ("occurrences", "dependants")
     row_columns = [name for name in columns if name not in (*keys, *counts)]
@@ -173,7 +171,7 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     Raises:
         ValueError: a required column is missing, or a constant is not a column of the table.
     """
-    dtypes = frames.dtypes(Prices)
+    dtypes = Prices.dtypes
     if unknown := [name for name in constants if name not in dtypes]:
         raise ValueError(f"prices has no columns {unknown}")
     columns = set(frame.collect_schema().names())

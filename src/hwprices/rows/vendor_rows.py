@@ -18,10 +18,7 @@ from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.prices import DEFAULTS, price_rows
 from hwprices.schemas import PRICE_KEY
-from hwprices.schemas.columns import Table, table_name
-from hwprices.schemas.inventory import InstanceTypes
-from hwprices.schemas.price import PriceComponents, Prices
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.tables import InstanceTypes, PriceComponents, Prices, Quarantine, Table
 from hwprices.specs.accelerator_names import Match
 from hwprices.units import Timestamp
 
@@ -45,13 +42,13 @@ class VendorRows:
         self.provider = provider
         self.named_by = named_by
         self.counts: Counter[str] = Counter()
-        self._rows: defaultdict[type[Table], list[Row]] = defaultdict(list)
+        self._rows: defaultdict[Table, list[Row]] = defaultdict(list)
         self._refused: list[Row] = []
         self._parts: list[Row] = []
 
     @contextmanager
     def reading(
-        self, page: Page, item: Any, table: type[Table] = Prices, region: str | None = None
+        self, page: Page, item: Any, table: Table = Prices, region: str | None = None
     ) -> Iterator[None]:
         """Quarantine the item if the block fails to read it."""
         try:
@@ -67,7 +64,7 @@ class VendorRows:
         page: Page,
         item: Any,
         refusal: RefusedItemError,
-        table: type[Table] = Prices,
+        table: Table = Prices,
         region: str | None = None,
     ) -> None:
         """Quarantine a complete item, with the page it is from."""
@@ -76,7 +73,7 @@ class VendorRows:
         refusal = RefusedItemError(refusal.reason, name + refusal.message, refusal.word)
         self._refuse(refusal, table, region, line, _origin(page))
 
-    def add(self, model: type[Table], page: Page, row: Row) -> None:
+    def add(self, model: Table, page: Page, row: Row) -> None:
         """Add a row of a table. Missing columns become null, in a price the defaults.
 
         A price may have ``parts``: rows of price_components without the columns they share with it.
@@ -88,9 +85,9 @@ class VendorRows:
             raise RefusedItemError("impossible_figure", "no machine has such a figure")
         self._rows[model].append({"provider": self.provider} | _origin(page) | row)
 
-    def table(self, model: type[Table]) -> pl.DataFrame:
+    def table(self, model: Table) -> pl.DataFrame:
         """Make a table of its rows. Rows that differ only in their page become one."""
-        dtypes = frames.dtypes(model)
+        dtypes = model.dtypes
         rows = _distinct(self._parts if model is PriceComponents else self._rows[model])
         if not rows:
             return frames.empty(model)
@@ -106,7 +103,7 @@ class VendorRows:
         rows = self._settled()
         if not rows:
             return frames.empty(Prices)
-        dtypes = frames.dtypes(Prices)
+        dtypes = Prices.dtypes
         schema = {n: dtypes[n] for n in dtypes if any(n in row for row in rows)}
         schema["source_url"] = dtypes["source_url"]
         made = [{n: row.get(n, DEFAULTS.get(n)) for n in schema} for row in rows]
@@ -118,9 +115,9 @@ class VendorRows:
             self._parts += [{**origin, **common, **part} for part in row.get("parts", ())]
         return priced
 
-    def refused(self, table: type[Table]) -> pl.DataFrame:
+    def refused(self, table: Table) -> pl.DataFrame:
         """Make the quarantine rows of a table; equal rows become one with a count."""
-        rows = [row for row in self._refused if row["table"] == table_name(table)]
+        rows = [row for row in self._refused if row["table"] == table.name]
         made = prices.refused(
             pl.LazyFrame(rows, schema=REFUSED), table=pl.col("table"), row=pl.col("line")
         )
@@ -157,7 +154,7 @@ class VendorRows:
     def _refuse(
         self,
         refusal: RefusedItemError,
-        table: type[Table],
+        table: Table,
         region: str | None,
         line: Mapping[str, Any],
         origin: Row,
@@ -166,7 +163,7 @@ class VendorRows:
             {
                 "provider": self.provider,
                 "region": region,
-                "table": table_name(table),
+                "table": table.name,
                 "reason": refusal.reason,
                 "message": refusal.message,
                 "word": refusal.word,

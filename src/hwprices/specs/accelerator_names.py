@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.schemas.sheets import AcceleratorNames
+from hwprices.schemas.tables import AcceleratorNames
 from hwprices.specs.sheets import FIRST_LINE, parse_csv, parse_sheet, read_bytes
 
 DEVICES = "accelerators.csv"

@@ -10,7 +10,7 @@ from hwprices.errors import HwpricesError
 from hwprices.specs import sheet_directory
 
 if TYPE_CHECKING:
-    from hwprices.schemas.columns import Table
+    from hwprices.schemas.tables import Table
 
 LIST_SEPARATOR = ";"
 FIRST_LINE = 2  # line 1 of a sheet is its header; no cell holds a line break
@@ -56,13 +56,11 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=128)
-def _checked(file: str, content: bytes, model: "type[Table]") -> pl.DataFrame:
+def _checked(file: str, content: bytes, model: "Table") -> pl.DataFrame:
     """Parse and check the bytes of a sheet, and sort its rows by key."""
-    from hwprices.schemas.columns import key
-
     frame = parse_sheet(file, parse_csv(file, content), model)
     _check(file, frame, model)
-    return frame.sort(key(model), maintain_order=True)
+    return frame.sort(model.key, maintain_order=True)
 
 
 def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
@@ -88,15 +86,16 @@ def parse_csv(file: str, content: bytes) -> pl.DataFrame:
         ) from error
 
 
-def parse_sheet(file: str, text: pl.DataFrame, model: "type[Table]") -> pl.DataFrame:
+def parse_sheet(file: str, text: pl.DataFrame, model: "Table") -> pl.DataFrame:
     """Convert a sheet of text columns to the columns and dtypes of its model, rows as in the file.
 
     Raises:
         HwpricesError: a column is missing or undeclared, or a cell does not fit.
     """
-    dtypes = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
-    _check_columns(file, text.columns, list(dtypes))
-    return text.select(_parse_cells(file, text[name], dtype) for name, dtype in dtypes.items())
+    _check_columns(file, text.columns, list(model.columns))
+    return text.select(
+        _parse_cells(file, text[name], dtype) for name, dtype in model.dtypes.items()
+    )
 
 
 def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
@@ -108,7 +107,7 @@ def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
     if unknown := [name for name in present if name not in declared]:
         raise HwpricesError(
             f"{file} has a column that the table does not know: {', '.join(unknown)}",
-            "Declare it in schemas/ or remove it.",
+            "Declare it in schemas/columns.csv or remove it.",
         )
 
 
@@ -142,13 +141,13 @@ def _convert(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     return text.cast(dtype, strict=False)
 
 
-def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
+def _check(file: str, frame: pl.DataFrame, model: "Table") -> None:
     """Check the keys and values of a frame, whose rows are in the order of the file."""
     import pandera.polars as pa
 
-    from hwprices.schemas.columns import fits, key
+    from hwprices.schemas.validation import fits
 
-    names = key(model)
+    names = model.key
     repeated = frame.select(pl.struct(names).is_duplicated()).to_series().arg_true()
     if repeated.len():
         raise HwpricesError(
@@ -156,10 +155,10 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
             "Remove one of the rows.",
         )
     _check_characters(file, frame)
-    if fits(frame, model):
+    if fits(frame, model.schema):
         return
     try:
-        model.validate(frame, lazy=True)
+        model.schema.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
         failure = error.failure_cases.sort("index", nulls_last=True).row(0, named=True)
         line = "" if failure["index"] is None else f" line {failure['index'] + FIRST_LINE}"
@@ -171,7 +170,7 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
 
 def _check_characters(file: str, frame: pl.DataFrame) -> None:
     """Reject hidden characters in texts and lists of texts."""
-    from hwprices.schemas.columns import has_hidden_character
+    from hwprices.schemas.validation import has_hidden_character
 
     for name, dtype in frame.schema.items():
         hidden = frame.select(has_hidden_character(pl.col(name), dtype)).to_series().arg_true()

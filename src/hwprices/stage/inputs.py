@@ -47,7 +47,10 @@ READERS = (
 )
 """Modules and folders that turn pages into rows, besides the provider's own folder."""
 
-VOCABULARY = "schemas/vocabulary.csv"  # the codes that the checks of rows allow
+DECLARATIONS = "schemas"  # the folder with the sheets of tables, columns and codes
+
+EXPLAINING = {"description", "contents", "details", "sentence"}
+"""Columns of these sheets whose words no row depends on."""
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
@@ -88,8 +91,8 @@ def _program(provider: str) -> list[str]:
 @cache
 def _common_program() -> list[str]:
     modules = _below([PACKAGE / name for name in READERS], ".py")
-    vocabulary = _files(PACKAGE, [PACKAGE / VOCABULARY], codes_of)
-    return [*_files(PACKAGE, modules, code_of), *vocabulary]
+    sheets = _below([PACKAGE / DECLARATIONS], ".csv")
+    return [*_files(PACKAGE, modules, code_of), *_files(PACKAGE, sheets, declared_in)]
 
 
 def _locations(package: str) -> list[str]:
@@ -151,10 +154,11 @@ def _constant(value: Any) -> bytes:
     return repr(value).encode()
 
 
-def codes_of(vocabulary: bytes) -> bytes:
-    """Return the sheet of codes without the sentences that explain them, its last column."""
-    rows = csv.reader(vocabulary.decode().splitlines())
-    return "\n".join(",".join(row[:-1]) for row in rows).encode()
+def declared_in(sheet: bytes) -> bytes:
+    """Return a sheet without its columns EXPLAINING: rewording changes no digest."""
+    rows = csv.DictReader(sheet.decode().splitlines())
+    kept = [name for name in rows.fieldnames or [] if name not in EXPLAINING]
+    return "\n".join(json.dumps([row[name] for name in kept]) for row in rows).encode()
 
 
 @cache

@@ -17,22 +17,19 @@ import polars as pl
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.release.manifest import TableFile
 from hwprices.rows import frames, prices
-from hwprices.schemas import columns
-from hwprices.schemas.columns import Table, table_name
-from hwprices.schemas.price import Prices
-from hwprices.schemas.quarantine import Quarantine
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas.tables import TABLES, Prices, Quarantine, Table
+from hwprices.schemas.validation import fits, has_hidden_character, run_starts
 from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 
-def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+def sort_by_key(frame: pl.DataFrame, model: Table) -> pl.DataFrame:
     """Sort by the table's key, so that two builds of the same rows are byte-identical.
 
     Nulls come first, texts are ordered by bytes, and rows with the same key keep their order.
     """
     ordered = frame.clone()
-    frames.sort_in_place(ordered, columns.key(model))
+    frames.sort_in_place(ordered, model.key)
     return ordered
 
 
@@ -44,7 +41,7 @@ class Split:
     refused: pl.DataFrame
 
 
-def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -> Split:
+def split(frame: pl.DataFrame, model: Table, sources: Mapping[str, str]) -> Split:
     """Check rows against the table's model and key; ``good`` comes back sorted by key.
 
     ``frame`` itself is sorted, so that memory holds one copy of the million rows of an AWS region.
@@ -57,7 +54,7 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
     failed = failed_checks(frame, model)
     if frame.is_empty():
         return Split(frame.clone(), frames.empty(Quarantine))
-    index = frames.sort_in_place(frame, columns.key(model))
+    index = frames.sort_in_place(frame, model.key)
     ordered = frame.clone().insert_column(0, index)
     new = failed.filter(pl.col("word").is_not_null())["index"].unique()
     hidden, duplicates = _hidden_characters(ordered), _duplicate_keys(ordered, model, new)
@@ -75,7 +72,7 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
     return Split(good, _quarantine_rows(refused, model, sources))
 
 
-def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+def check(frame: pl.DataFrame, model: Table) -> pl.DataFrame:
     """Check a frame made by the project itself (offers, spec sheets), and sort it by key.
 
     Raises:
@@ -85,14 +82,14 @@ def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     if outcome.refused.height:
         first = outcome.refused.row(0, named=True)
         raise HwpricesError(
-            f"{table_name(model)}: {outcome.refused.height} rows fail, the first by"
+            f"{model.name}: {outcome.refused.height} rows fail, the first by"
             f" {first['reason']}: {first['message']}",
             f"The row is {first['row'][:300]}",
         )
     return outcome.good
 
 
-def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+def failed_checks(frame: pl.DataFrame, model: Table) -> pl.DataFrame:
     """List index, reason, message and word of each failed check of each row.
 
     ``word`` is a value that is missing from a closed list or vocabulary: it is new from the vendor.
@@ -101,10 +98,10 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's.
     """
-    if columns.fits(frame, model):
+    if fits(frame, model.schema):
         return _no_reasons()
     try:
-        model.validate(frame, lazy=True)
+        model.schema.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
         cases: pl.DataFrame = error.failure_cases
     else:
@@ -113,7 +110,7 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     if frame_errors.height:
         first = frame_errors.row(0, named=True)
         raise HwpricesError(
-            f"a frame does not fit the table {table_name(model)}: {first['column']}:"
+            f"a frame does not fit the table {model.name}: {first['column']}:"
             f" {first['check']} ({first['failure_case']})",
             "This is a mistake in the program: please report it.",
         )
@@ -122,8 +119,7 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     code = pl.concat_str([pl.lit("check"), column, name], separator=":", ignore_nulls=True)
     value = pl.col("failure_case").str.slice(0, 120)
     words = [column, pl.lit(" "), name, pl.lit(": "), value]
-    declared = model.to_schema().columns.items()
-    coded = [name for name, column in declared if (column.metadata or {}).get("vocabulary")]
+    coded = [name for name, column in model.columns.items() if column.vocabulary]
     is_listed = (name == "isin") | ((name == "str_matches") & column.is_in(coded))
     return cases.select(
         pl.col("index").cast(pl.UInt32),
@@ -136,20 +132,20 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 def _hidden_characters(ordered: pl.DataFrame) -> pl.DataFrame:
     """Find rows with a hidden character in a text, or in a text of a list."""
     dtypes = ordered.schema
-    run_starts = {
-        name: columns.run_starts(pl.col(name)) if dtype == pl.String else pl.col(name)
+    shortened = {
+        name: run_starts(pl.col(name)) if dtype == pl.String else pl.col(name)
         for name, dtype in dtypes.items()
     }
     any_hidden = ordered.select(
-        columns.has_hidden_character(column, dtypes[name]).any().alias(name)
-        for name, column in run_starts.items()
+        has_hidden_character(column, dtypes[name]).any().alias(name)
+        for name, column in shortened.items()
     )
     affected = [name for name, is_any in any_hidden.row(0, named=True).items() if is_any]
     return pl.concat(
         [
             _no_reasons(),
             *(
-                ordered.filter(columns.has_hidden_character(pl.col(name), dtypes[name])).select(
+                ordered.filter(has_hidden_character(pl.col(name), dtypes[name])).select(
                     "index",
                     pl.lit(f"check:{name}:hidden_character").alias("reason"),
                     pl.lit(f"{name} has a control or format character").alias("message"),
@@ -166,14 +162,14 @@ def _no_reasons() -> pl.DataFrame:
     return pl.DataFrame(schema={"index": pl.UInt32, **dict.fromkeys(texts, pl.String)})
 
 
-def _duplicate_keys(ordered: pl.DataFrame, model: type[Table], new: pl.Series) -> pl.DataFrame:
+def _duplicate_keys(ordered: pl.DataFrame, model: Table, new: pl.Series) -> pl.DataFrame:
     """Find rows that share a key. None of them is published: which is right is not known.
 
     ``ordered`` is sorted by key, so equal keys are adjacent. Rows with a new word, whose indices
     are ``new``, do not make a duplicate of another row. Neither does a price of 0, which vendors
     list where they have none: it alone is refused.
     """
-    key = columns.key(model)
+    key = model.key
     # the last column first: it differs most often
     pairs = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in reversed(key))
     if not ordered.select(pl.all_horizontal(pairs).slice(1).any()).item():
@@ -198,9 +194,7 @@ def _duplicate_keys(ordered: pl.DataFrame, model: type[Table], new: pl.Series) -
     )
 
 
-def _quarantine_rows(
-    rows: pl.DataFrame, model: type[Table], sources: Mapping[str, str]
-) -> pl.DataFrame:
+def _quarantine_rows(rows: pl.DataFrame, model: Table, sources: Mapping[str, str]) -> pl.DataFrame:
     """Make quarantine rows of failed rows. Rows made by the project have no landed page."""
     url_of_page = pl.col("raw_sha256").replace_strict(
         dict(sources), default="", return_dtype=pl.String
@@ -215,7 +209,7 @@ def _quarantine_rows(
     for name, value in lineage.items():  # in this order: source_url is looked up by raw_sha256
         if name not in rows.columns:
             lazy = lazy.with_columns(value.alias(name))
-    return prices.refused(lazy, table=table_name(model)).collect()
+    return prices.refused(lazy, table=model.name).collect()
 
 
 MISTAKE = "program_mistake"  # The reason of a refused row that breaks a rule of its table
@@ -264,7 +258,7 @@ class StagedFiles:
         return pl.scan_parquet(
             [self.store.uri(f"{self.directory}/{key}") for key in keys],
             hive_partitioning=False,
-            schema=frames.dtypes(TABLES[table]),
+            schema=TABLES[table].dtypes,
             missing_columns="insert",
             **scan_options(self.store.root),
         )
@@ -417,7 +411,7 @@ def _check_groups(
     current: StagedFiles,
     last: StagedFiles,
 ) -> None:
-    names = [name for name in GROUPED_BY if name in frames.dtypes(TABLES[table])]
+    names = [name for name in GROUPED_BY if name in TABLES[table].dtypes]
     if not names:
         return
     rows, rows_before = (

@@ -11,7 +11,7 @@ from tests.helpers.cases import rows as case_rows
 from tests.helpers.releases import machine, rows
 
 from hwprices.providers.azure.instance_types import named_sizes, parse_size, read_accelerator_sheet
-from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.tables import InstanceTypes
 from hwprices.specs import sheets
 from hwprices.stage import validate
 

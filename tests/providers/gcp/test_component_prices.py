@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SHARED
 from tests.helpers.gcp_pages import machine_type, normalise_skus, sku
 
-from hwprices.schemas.price import ComponentPrices
+from hwprices.schemas.tables import ComponentPrices
 from hwprices.stage import validate
 
 

@@ -19,7 +19,6 @@ from tests.helpers import cases
 
 from hwprices.rows.prices import price_id
 from hwprices.schemas import PRICE_KEY
-from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 from hwprices.units import Money
 
@@ -139,7 +138,7 @@ def rows_that_differ(before: Tables, after: Tables) -> pl.DataFrame:
 
 def key_of(table: str) -> list[str]:
     """List the columns that name a row of a table."""
-    return ["price_id"] if table == "prices" else key(TABLES[table])
+    return ["price_id"] if table == "prices" else TABLES[table].key
 
 
 def _side_by_side(before: pl.DataFrame, after: pl.DataFrame, on: list[str]) -> pl.DataFrame:

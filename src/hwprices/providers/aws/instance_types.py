@@ -23,7 +23,7 @@ from hwprices.providers.aws.regions import region_of
 from hwprices.providers.aws.responses import PriceListFacts
 from hwprices.rows import frames
 from hwprices.rows.vendor_rows import accelerator_totals, split_possible
-from hwprices.schemas.inventory import Availability, InstanceTypes
+from hwprices.schemas.tables import Availability, InstanceTypes
 from hwprices.specs.accelerator_names import Match, Matcher, accelerator_matcher
 
 
@@ -145,7 +145,7 @@ def availability_rows(pages: Pages, region: str) -> pl.DataFrame:
         with pages.leave_out(page):
             rows |= _offerings(pages, page)
     # EC2 does not say what the account may not use, so restricted and its reason are null.
-    return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Availability))
+    return pl.DataFrame(list(rows.values()), schema=Availability.dtypes)
 
 
 def _offerings(pages: Pages, page: Page) -> dict[tuple[str, str], dict[str, Any]]:
@@ -212,7 +212,7 @@ def instance_type_rows(
     )
     rows = [row for row, _ in possible]
     totals = ("accelerator_count", "accelerator_memory_gib")
-    schema = {n: t for n, t in frames.dtypes(InstanceTypes).items() if n not in totals}
+    schema = {n: t for n, t in InstanceTypes.dtypes.items() if n not in totals}
     frame = pl.from_dicts(rows, schema=schema).lazy().with_columns(accelerator_totals())
     return frames.conform(frame, InstanceTypes).collect(), refused
 

@@ -16,8 +16,7 @@ from hwprices.providers.aws.spot import capacity_block_rows, spot_advice, spot_r
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
 from hwprices.rows.prices import PriceRows, merge
-from hwprices.schemas.inventory import SpotAdvice
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import Prices, SpotAdvice
 
 
 def normalise(pages: Pages) -> Iterator[Part]:

@@ -17,7 +17,7 @@ from hwprices.providers import Part
 from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.prices import PriceRows
-from hwprices.schemas.price import ComponentPrices
+from hwprices.schemas.tables import ComponentPrices
 from hwprices.units import HOURS_PER_MONTH, Money, Timestamp
 
 PRICE_COLUMNS = [
@@ -415,7 +415,7 @@ def _part_rows(lines: pl.DataFrame) -> pl.DataFrame:
         tier_to=pl.when(~end.is_in(OPEN_END)).then(end.cast(amount, strict=False)),
         effective_from=read_date(pl.col("effective_date")),
     ).with_columns(hourly=pl.when(per="hour").then("price").when(per="month").then(monthly))
-    return rows.select(name for name in frames.dtypes(ComponentPrices) if name in rows.columns)
+    return rows.select(name for name in ComponentPrices.dtypes if name in rows.columns)
 
 
 def _component() -> pl.Expr:

@@ -15,8 +15,7 @@ from hwprices.landing.pages import NO_ANSWER, Page
 from hwprices.providers import Pages
 from hwprices.providers.aws import INSTANCE_TYPES, REGIONS, ZONES, responses
 from hwprices.providers.aws.responses import PriceListFacts
-from hwprices.rows import frames
-from hwprices.schemas.inventory import Regions, Zones
+from hwprices.schemas.tables import Regions, Zones
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def region_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataF
     for region in _unreachable(pages) & set(rows):
         rows[region]["status"] = "unreachable"
     completed = [_completed(rows[region]) for region in sorted(rows)]
-    return pl.DataFrame(completed, schema=frames.dtypes(Regions))
+    return pl.DataFrame(completed, schema=Regions.dtypes)
 
 
 def zone_rows(pages: Pages) -> pl.DataFrame:
@@ -123,7 +122,7 @@ def zone_rows(pages: Pages) -> pl.DataFrame:
         with pages.leave_out(page):
             listed = responses.landed_items(pages, page, "availabilityZoneInfo", "zoneName")
             rows |= {zone["zoneName"]: _zone_row(zone, page) for zone in listed}
-    return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Zones))
+    return pl.DataFrame(list(rows.values()), schema=Zones.dtypes)
 
 
 def _zone_row(zone: dict[str, Any], page: Page) -> dict[str, Any]:

@@ -25,8 +25,7 @@ from hwprices.providers.aws.regions import currency_of
 from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.prices import PriceRows, read_money
-from hwprices.schemas.price import Prices
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.tables import Prices, Quarantine
 from hwprices.storage.packed import open_packed, packing_of, read_all
 
 PLANS = {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}

@@ -22,10 +22,10 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.aws import CAPACITY_BLOCKS, SPOT, classify, responses
 from hwprices.providers.aws.price_rows import Problem, first_problem
 from hwprices.providers.aws.regions import currency_of, region_of
-from hwprices.rows import frames, prices
+from hwprices.rows import prices
 from hwprices.rows.frames import origin, origins
 from hwprices.rows.prices import PriceRows
-from hwprices.schemas.inventory import SpotAdvice
+from hwprices.schemas.tables import SpotAdvice
 from hwprices.units import Money, Timestamp, WideMoney
 
 VPC_SUFFIX = " (Amazon VPC)"
@@ -247,7 +247,7 @@ def spot_advice(pages: Pages, page: Page) -> Part:
     """
     with pages.parsing(page):
         body = pages.read_json(page)
-        rows = pl.DataFrame(_listed(body, page), schema=frames.dtypes(SpotAdvice))
+        rows = pl.DataFrame(_listed(body, page), schema=SpotAdvice.dtypes)
         return Part("spot_advice", rows, counts=_other_systems(body["spot_advisor"]))
 
 

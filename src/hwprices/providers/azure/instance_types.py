@@ -31,7 +31,7 @@ from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.vendor_rows import LARGEST, accelerator_totals, is_possible, refuse_impossible
 from hwprices.schemas.columns import Accelerators
-from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.tables import InstanceTypes
 from hwprices.specs import accelerator_names, sheets
 
 SIZE = re.compile(
@@ -293,7 +293,7 @@ def read_skus(pages: Pages) -> Skus:
         UnreadablePageError: no landed page is a list of SKUs.
         HwpricesError: a landed page was altered.
     """
-    dtypes = frames.dtypes(InstanceTypes)
+    dtypes = InstanceTypes.dtypes
     schema = {
         **SKU,
         "observed_at": dtypes["observed_at"],
@@ -595,7 +595,7 @@ def named_sizes(
             }
         name = {"series": size.series, "generation": size.generation, "spec_source": "name"}
         rows.append({**row, **page, **name, "vcpus": size.constrained or row["vcpus_billed"]})
-    table = pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
+    table = pl.DataFrame(rows, schema=InstanceTypes.dtypes)
     return table.with_columns(accelerator_totals())
 
 

@@ -22,7 +22,7 @@ from hwprices.providers.azure.items import AMOUNTS, MEMBERS, Items, read_items, 
 from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN
 from hwprices.rows.prices import price_rows
-from hwprices.schemas.price import PriceComponents
+from hwprices.schemas.tables import PriceComponents
 from hwprices.units import Money
 
 SYSTEMS = {

@@ -59,8 +59,7 @@ from hwprices.rows import frames, prices
 from hwprices.rows.earlier import Source
 from hwprices.rows.frames import ORIGIN, origins
 from hwprices.rows.prices import price_rows
-from hwprices.schemas.price import PriceComponents, Prices
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.tables import PriceComponents, Prices, Quarantine
 from hwprices.specs import sheets
 from hwprices.units import HOURS_PER_YEAR, Money
 

@@ -13,7 +13,7 @@ from hwprices.formulas import first_of
 from hwprices.providers import Pages, azure
 from hwprices.providers.azure.instance_types import RESTRICTION, Schema, read_list
 from hwprices.rows import frames
-from hwprices.schemas.inventory import Availability, Regions, Zones
+from hwprices.schemas.tables import Availability, Regions, Zones
 
 LOCATION: Schema = {
     "name": pl.String,
@@ -90,7 +90,7 @@ def read_locations(pages: Pages) -> pl.DataFrame:
     Raises:
         HwpricesError: a landed page was altered.
     """
-    observed_at = frames.dtypes(Regions)["observed_at"]
+    observed_at = Regions.dtypes["observed_at"]
     schema = {**LOCATION, "observed_at": observed_at, "source_url": pl.String}
     empty = pl.DataFrame(schema={**schema, "raw_sha256": pl.String})
     parts: list[pl.DataFrame] = []

@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from hwprices.providers.gcp.machine_type import ComponentId
-from hwprices.schemas.vocabulary import TERMS_IN_MONTHS
+from hwprices.schemas import TERMS_IN_MONTHS
 from hwprices.specs import packaged_rows
 
 MODES: Final[dict[str, str]] = {

@@ -27,10 +27,10 @@ from hwprices.providers.gcp.machine_type import (
     read_tpu_slices,
 )
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
-from hwprices.rows import frames, prices
+from hwprices.rows import prices
 from hwprices.rows.frames import origin, origins
 from hwprices.rows.vendor_rows import accelerator_totals
-from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.tables import InstanceTypes
 
 LARGEST_FIGURE = {
     "guestCpus": 100_000,
@@ -314,7 +314,7 @@ def _unsold_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:
 def instance_type_rows(machines: Machines, sheets: Sheets) -> pl.DataFrame:
     """Return one row of instance_types per machine type, sorted by name."""
     rows = [_row(machine, sheets) for machine in machines.types]
-    frame = pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
+    frame = pl.DataFrame(rows, schema=InstanceTypes.dtypes)
     return frame.with_columns(*accelerator_totals())
 
 

@@ -30,7 +30,7 @@ from hwprices.providers.gcp.sheets import Sheets
 from hwprices.providers.gcp.skus import SkuCatalog, disk_price_rows, read_skus
 from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN
-from hwprices.schemas.price import ComponentPrices, PriceComponents
+from hwprices.schemas.tables import ComponentPrices, PriceComponents
 from hwprices.units import HOURS_PER_MONTH, Money
 
 
@@ -340,7 +340,7 @@ def component_price_rows(rates: pl.DataFrame, sheets: Sheets) -> pl.DataFrame:
         tier_from=pl.lit(0),
         commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
     )
-    columns = [name for name in frames.dtypes(ComponentPrices) if name in rows.columns]
+    columns = [name for name in ComponentPrices.dtypes if name in rows.columns]
     return frames.conform(rows.lazy().select(columns), ComponentPrices).collect()
 
 

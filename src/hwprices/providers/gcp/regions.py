@@ -19,8 +19,7 @@ from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.machine_type import Machines
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.rows import frames
-from hwprices.schemas.columns import Table
-from hwprices.schemas.inventory import Availability, Regions, Zones
+from hwprices.schemas.tables import Availability, Regions, Table, Zones
 
 _SETTING = "HWPRICES_GCP_COMPUTE_URL"
 STATUSES = {"UP": "available", "DOWN": "unreachable"}
@@ -156,6 +155,6 @@ def availability_rows(machines: Machines, regions: list[str] | None) -> pl.DataF
     return frames.conform(rows, Availability).collect()
 
 
-def _frame(rows: list[dict[str, Any]], model: type[Table]) -> pl.DataFrame:
-    frame = pl.DataFrame(rows, schema_overrides=frames.dtypes(model))
+def _frame(rows: list[dict[str, Any]], model: Table) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, schema_overrides=model.dtypes)
     return frames.conform(frame.lazy(), model).collect()

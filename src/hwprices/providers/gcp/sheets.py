@@ -106,7 +106,7 @@ class Sheets:
     ) -> None:
         """Index the sheets.
 
-        ``tables``: the sheets gcp_* by name, with the columns of ``schemas.provider_sheets``.
+        ``tables``: the sheets gcp_* by name, with the columns of schemas/columns.csv.
         ``match_accelerator`` finds a spec sheet by Google's name of the accelerator and the machine
         type, see ``specs.accelerator_names``.
         """

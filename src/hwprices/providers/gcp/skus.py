@@ -41,7 +41,7 @@ from hwprices.providers.gcp.listings import (
 from hwprices.providers.gcp.machine_type import ANY_SERIES, OWN_LOCAL_SSD_SKU
 from hwprices.rows import frames, prices
 from hwprices.rows.frames import origin
-from hwprices.schemas.price import ComponentPrices
+from hwprices.schemas.tables import ComponentPrices
 from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 DISK_UNITS: Final = {
@@ -159,7 +159,7 @@ def disk_price_rows(disks: pl.DataFrame) -> pl.DataFrame:
             hourly=pl.when(per="hour").then("price").when(per="month").then(monthly),
         )
     )
-    columns = [name for name in frames.dtypes(ComponentPrices) if name in rows.columns]
+    columns = [name for name in ComponentPrices.dtypes if name in rows.columns]
     return frames.conform(rows.lazy().select(columns), ComponentPrices).collect()
 
 

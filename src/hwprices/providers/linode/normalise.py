@@ -14,8 +14,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.linode import AVAILABILITY, REGIONS, TYPES
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import Availability, InstanceTypes, Prices, Regions
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 MACHINES = "Linodes"  # Capability of a region that sells virtual machines

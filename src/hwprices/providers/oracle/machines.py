@@ -19,7 +19,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import BUNDLED, SHAPES
 from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
-from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.tables import InstanceTypes
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
 

@@ -26,8 +26,7 @@ from hwprices.providers.oracle.machines import (
     read_machines,
 )
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
+from hwprices.schemas.tables import ComponentPrices, InstanceTypes, PriceComponents, Prices, Regions
 
 REGION = "commercial"
 """Represents all commercial regions: the product list names none, and no public list says where a

@@ -19,8 +19,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.ovh import BUNDLED, CATALOG
 from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
-from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import InstanceTypes, Prices, Regions
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PRODUCT = "publiccloud-instance"

@@ -21,7 +21,7 @@ from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context
 from hwprices.providers.price_sheets import folder, names, sheet_file
 from hwprices.release.wording import STALE_AFTER
-from hwprices.schemas.columns import NAME_PATTERN, PLACE_PATTERN
+from hwprices.schemas import NAME_PATTERN, PLACE_PATTERN
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
 

@@ -14,10 +14,15 @@ from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.prices import price_rows
 from hwprices.rows.vendor_rows import accelerator_totals
-from hwprices.schemas.columns import Accelerators, Table
-from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import PriceComponents, Prices
-from hwprices.schemas.quarantine import Quarantine
+from hwprices.schemas.columns import Accelerators
+from hwprices.schemas.tables import (
+    InstanceTypes,
+    PriceComponents,
+    Prices,
+    Quarantine,
+    Regions,
+    Table,
+)
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.units import Money
 
@@ -74,7 +79,7 @@ def _frame(
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
-def _unique(frame: pl.DataFrame, key: str, model: type[Table], provider: str) -> pl.DataFrame:
+def _unique(frame: pl.DataFrame, key: str, model: Table, provider: str) -> pl.DataFrame:
     """Make the rows of a table. Lines with the same key agree, so the first one is kept."""
     if frame.is_empty():
         return frames.empty(model)
@@ -157,7 +162,7 @@ def _prices(sheets: Sequence[tuple[Page, Sheet]]) -> pl.DataFrame:
     frame = _frame(sheets, _price, PRICE_COLUMNS)
     if not frame.is_empty():
         return frame
-    origins = {name: dtype for name, dtype in frames.dtypes(Prices).items() if name in ORIGIN}
+    origins = {name: dtype for name, dtype in Prices.dtypes.items() if name in ORIGIN}
     return pl.DataFrame(schema={**PRICE_COLUMNS, **origins})
 
 
@@ -169,7 +174,7 @@ def _components(rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
     parts = composed.join(rates, on=key, how="left").with_columns(
         component=pl.lit("gpu"), unit=pl.lit("gpu"), quantity="gpus"
     )
-    columns = [name for name in frames.dtypes(PriceComponents) if name in parts.columns]
+    columns = [name for name in PriceComponents.dtypes if name in parts.columns]
     return frames.conform(parts.lazy().select(columns), PriceComponents).collect()
 
 

@@ -19,9 +19,14 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.runpod import GPU_TYPES, STOCK
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows, gpus
-from hwprices.schemas.columns import table_name
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
-from hwprices.schemas.price import PriceComponents, Prices
+from hwprices.schemas.tables import (
+    Availability,
+    InstanceTypes,
+    PriceComponents,
+    Prices,
+    Regions,
+    Stock,
+)
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 TITLES: Final = {"secure": "Secure Cloud", "community": "Community Cloud"}
@@ -84,7 +89,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)
     for model in (Availability, Stock, PriceComponents):
         if (table := rows.table(model)).height or rows.refused(model).height:
-            yield Part(table_name(model), table, refused=rows.refused(model))
+            yield Part(model.name, table, refused=rows.refused(model))
 
 
 def _read(listings: list[dict[str, Any]], page: Page, match: Matcher, rows: VendorRows) -> None:

@@ -16,8 +16,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.scaleway import SERVERS, STOCK
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import Availability, InstanceTypes, Prices, Regions, Stock
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PLACES = {

@@ -15,7 +15,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.vast import MOST_OFFERS, OFFERS
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.price import MarketQuantiles
+from hwprices.schemas.tables import MarketQuantiles
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 QUANTILES: Final = {"p10": 10, "p25": 25, "median": 50, "p75": 75, "p90": 90}

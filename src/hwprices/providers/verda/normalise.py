@@ -13,8 +13,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.verda import TYPES
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
-from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import InstanceTypes, Prices, Regions
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PLACE = {"region": "global", "display_name": "All locations", "kind": "anywhere"}

@@ -14,8 +14,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.voltagepark import LOCATIONS, PRESETS
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows, gpus
-from hwprices.schemas.inventory import InstanceTypes, Regions, Stock
-from hwprices.schemas.price import PriceComponents, Prices
+from hwprices.schemas.tables import InstanceTypes, PriceComponents, Prices, Regions, Stock
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PLACE = {"region": "global", "display_name": "All locations", "kind": "anywhere"}

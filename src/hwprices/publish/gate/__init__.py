@@ -17,7 +17,7 @@ from hwprices.publish.gate.levels import per_accelerator
 from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
-from hwprices.schemas.quarantine import Held
+from hwprices.schemas.tables import Held
 from hwprices.storage.store import Store
 
 __all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
@@ -123,7 +123,7 @@ def judge(
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     broken = {result.check for result in results}
     passed = (CheckResult(provider, n, "pass", "holds") for n in compare.REASONS if n not in broken)
-    kept = kept.select(list(frames.dtypes(Held)))
+    kept = kept.select(list(Held.dtypes))
     if stops:  # the old tables stay, with what is held of them
         kept = pl.concat([kept, known.join(kept, on=held.CELL, how="anti", nulls_equal=True)])
     return Judgement(new, base, (*results, *passed), kept)

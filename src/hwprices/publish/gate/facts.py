@@ -10,7 +10,6 @@ import polars as pl
 from hwprices.publish.gate import compare
 from hwprices.publish.gate.candidate import PRICES, Releases, machines
 from hwprices.publish.gate.compare import Spread, Text, is_among
-from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
 SAME, COMMON, MARKET = "same", "common", "market"
@@ -74,7 +73,7 @@ NEW: Mapping[str, Sequence[Spread]] = {
 
 def row_of(table: str) -> pl.Expr:
     """Write the key of a row without the provider."""
-    names = (name for name in key(TABLES[table]) if name != "provider")
+    names = (name for name in TABLES[table].key if name != "provider")
     return pl.concat_str((pl.col(n).cast(pl.String).fill_null("") for n in names), separator=" ")
 
 

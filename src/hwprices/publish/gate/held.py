@@ -9,9 +9,7 @@ import polars as pl
 from hwprices.publish.gate import compare, facts
 from hwprices.publish.gate.candidate import PRICES, Candidate, Releases
 from hwprices.rows import frames
-from hwprices.schemas.columns import key
-from hwprices.schemas.quarantine import Held
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas.tables import TABLES, Held
 
 FLAG = "held_back"
 ALL = "*"  # the field of a row that is held with all its columns
@@ -74,9 +72,7 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.Da
         last_seen=pl.when(same & ~newer).then("was_seen").otherwise("seen"),
         times_seen=pl.when(same).then(pl.col("was") + newer.cast(pl.Int32)).otherwise(1),
     )
-    return rows.select(
-        *(pl.col(name).cast(dtype) for name, dtype in frames.dtypes(Held).items()), "family"
-    )
+    return rows.select(*(pl.col(name).cast(dtype) for name, dtype in Held.dtypes.items()), "family")
 
 
 def _part() -> pl.Expr:
@@ -159,7 +155,7 @@ class Replacement:
             made = made.update(kept.select("row", name), on="row", include_nulls=True)
         old = self.before.join(rows, on="row", how="semi")
         both = pl.concat([made.select(new.columns), old.select(new.columns)])
-        frames.sort_in_place(both, key(TABLES[self.table]))
+        frames.sort_in_place(both, TABLES[self.table].key)
         return both
 
 

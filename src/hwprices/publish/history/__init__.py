@@ -30,21 +30,24 @@ from hwprices.release.manifest import ReleaseManifest, TableFile
 from hwprices.release.release import NAMES
 from hwprices.release.versions import read_manifest, versions
 from hwprices.rows import frames, parquet
-from hwprices.schemas.columns import Table
-from hwprices.schemas.history import Changes, PriceHistory
-from hwprices.schemas.inventory import InstanceTypes
-from hwprices.schemas.offer import SoldAccelerators
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import (
+    Changes,
+    InstanceTypes,
+    PriceHistory,
+    Prices,
+    SoldAccelerators,
+    Table,
+)
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
-HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
-ACCELERATORS = SoldAccelerators.Config.name
+HISTORY, CHANGES = PriceHistory.name, Changes.name
+ACCELERATORS = SoldAccelerators.name
 
-COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
+COMPARED = (Prices.name, InstanceTypes.name)
 """Vendors' tables whose differences are listed."""
 
 
@@ -319,7 +322,7 @@ def _between(first: str, last: str) -> pl.Expr:
     return pl.col(arrange.TYPE).is_between(pl.lit(first), pl.lit(last))
 
 
-def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+def _checked(rows: pl.DataFrame, model: Table) -> pl.DataFrame:
     return rows if rows.is_empty() else validate.check(rows, model)
 
 
@@ -458,8 +461,8 @@ def read_again(store: Store, provider: str, run_id: str) -> ReRead:
         with scratch_directory() as folder:
             scratch = Store(folder)
             staged = stage.stage(providers.get(provider), run, landing, scratch, keep=1)
-            prices = _staged_table(scratch, staged, Prices.Config.name)
-            types = _staged_table(scratch, staged, InstanceTypes.Config.name)
+            prices = _staged_table(scratch, staged, Prices.name)
+            types = _staged_table(scratch, staged, InstanceTypes.name)
     except HwpricesError as error:
         return ReRead(problem=error.message)
     return ReRead(prices.select("price_id", *VALUE), changes.figures(types))

@@ -16,7 +16,7 @@ from hwprices.formulas import first_of
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas import PAST, PRICE_KEY
-from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.tables import PriceHistory
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.store import Store, scan_options
@@ -26,7 +26,7 @@ IS_BACKFILLED = pl.col("collection_unit").str.starts_with(PAST).fill_null(False)
 RANGE = ("hourly_low", "hourly_high")
 _COLUMNS = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
 
-ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _COLUMNS} | {
+ROW_SCHEMA: dict[str, Any] = {name: PriceHistory.dtypes[name] for name in _COLUMNS} | {
     "unit": pl.String,
     "begin": Timestamp,
     "published": Timestamp,

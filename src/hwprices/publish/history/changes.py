@@ -11,8 +11,7 @@ from hwprices.publish.history.intervals import Step
 from hwprices.publish.history.snapshot import VALUE, Snapshot
 from hwprices.rows import frames
 from hwprices.schemas import PRICE_KEY
-from hwprices.schemas.history import Changes
-from hwprices.schemas.spec import Accelerators
+from hwprices.schemas.tables import SHEETS, Changes
 
 SUBJECTS = ("instance_type", "region")  # They appear with their first price and go with their last
 WAITING = ("was_state", "state", "waits_for", "collection_unit")
@@ -128,7 +127,7 @@ def of_provider(
 
 def rows_of(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
     """Make rows of the changes table; missing columns are null."""
-    dtypes = frames.dtypes(Changes)
+    dtypes = Changes.dtypes
     names = [name for name in dtypes if any(name in row for row in rows)]
     schema = {name: dtypes[name] for name in names}
     made = pl.DataFrame([{name: row.get(name) for name in names} for row in rows], schema=schema)
@@ -298,7 +297,7 @@ def _value_rows(rows: pl.DataFrame, one: str, other: str, change: str) -> pl.Dat
         change=pl.lit(change),
         prices=pl.lit(0, dtype=pl.Int64),
     )
-    columns = [name for name in frames.dtypes(Changes) if name in values.columns]
+    columns = [name for name in Changes.dtypes if name in values.columns]
     return frames.conform(values.lazy().select(columns), Changes).collect()
 
 
@@ -339,7 +338,7 @@ def of_accelerators(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     """List the differences in the accelerator sheet. They are ours, like the sheet."""
     if before.equals(after):
         return frames.empty(Changes)
-    columns = [name for name in frames.dtypes(Accelerators) if name not in OF_REVIEW]
+    columns = [name for name in SHEETS["accelerators"].dtypes if name not in OF_REVIEW]
     key = ["accelerator_id"]
     rows = _differing(_long(before, key, columns), _long(after, key, columns))
     rows = rows.with_columns(evidence=pl.lit("own_sheet"))

@@ -9,11 +9,11 @@ from hwprices.formulas import first_of
 from hwprices.publish.history import snapshot
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
-from hwprices.schemas import PRICE_KEY, columns
-from hwprices.schemas.history import PriceHistory
+from hwprices.schemas import PRICE_KEY
+from hwprices.schemas.tables import PriceHistory
 from hwprices.units import Timestamp
 
-ORDER = tuple(dict.fromkeys(["instance_type", *columns.key(PriceHistory)]))
+ORDER = tuple(dict.fromkeys(["instance_type", *PriceHistory.key]))
 """Columns by which intervals are sorted: the machine type, then the key."""
 
 ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")

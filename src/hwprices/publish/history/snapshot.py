@@ -23,10 +23,7 @@ from hwprices.release.release import IS_PLACEHOLDER
 from hwprices.release.versions import version_time
 from hwprices.rows import frames
 from hwprices.schemas import PRICE_KEY
-from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.price import Prices
-from hwprices.schemas.quarantine import Quarantine
-from hwprices.schemas.tables import TABLES
+from hwprices.schemas.tables import TABLES, InstanceTypes, Prices, Quarantine, Regions
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 """The columns of a price's value. An interval ends when one of them changes."""
@@ -101,17 +98,17 @@ def take_snapshot(
         return tables[name].filter(provider=provider) if name in tables else empty
 
     columns = ["price_id", *PRICE_KEY, *VALUE, "basis", "observed_at", "raw_sha256"]
-    all_prices = table(Prices.Config.name)
+    all_prices = table(Prices.name)
     listed = all_prices.select(columns)
-    regions = table(Regions.Config.name).select("region").collect()["region"]
+    regions = table(Regions.name).select("region").collect()["region"]
     return Snapshot(
         provider,
         version,
         inputs,
         listed if prices else listed.clear(),
-        table(InstanceTypes.Config.name).collect(),
+        table(InstanceTypes.name).collect(),
         frozenset(regions),
-        frozenset(_refused(table(Quarantine.Config.name))),
+        frozenset(_refused(table(Quarantine.name))),
         {unit.unit: unit for unit in inputs.units},
         all_prices.filter(IS_PLACEHOLDER).select("price_id"),
     )

@@ -12,15 +12,11 @@ import polars as pl
 
 from hwprices.publish.join import machines, offers
 from hwprices.rows import frames
-from hwprices.schemas.columns import key
-from hwprices.schemas.offer import Offers
-from hwprices.schemas.price import MarketQuantiles
-from hwprices.schemas.quarantine import NewWords
-from hwprices.schemas.tables import SHEETS, TABLES
+from hwprices.schemas.tables import SHEETS, TABLES, MarketQuantiles, NewWords, Offers
 from hwprices.specs.rules import KEY
 from hwprices.stage import validate
 
-WORD_KEY = key(NewWords)
+WORD_KEY = NewWords.key
 
 OF_REFUSED_SKU = pl.col("reason") == "refused_sku"
 """Condition on rows that represent prices of a refused SKU; they have the word of that SKU."""

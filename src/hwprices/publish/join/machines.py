@@ -13,15 +13,10 @@ from hwprices import formulas
 from hwprices.formulas import FINE_TUNING, TOKEN_MODELS
 from hwprices.release.release import is_private_host
 from hwprices.rows import frames
-from hwprices.schemas.inventory import InstanceTypes
-from hwprices.schemas.offer import Offers, SoldAccelerators
+from hwprices.schemas.tables import InstanceTypes, Offers, SoldAccelerators
 from hwprices.specs.rules import KEY, machine_cpus
 
-CARRIED = [
-    name
-    for name in frames.dtypes(InstanceTypes)
-    if name in set(frames.dtypes(Offers)) - {"observed_at"}
-]
+CARRIED = [name for name in InstanceTypes.dtypes if name in set(Offers.dtypes) - {"observed_at"}]
 """Columns of instance_types that offers copies."""
 
 SPEC_COLUMNS = {

@@ -4,8 +4,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.rows import frames
-from hwprices.schemas.inventory import Stock
-from hwprices.schemas.offer import Offers
+from hwprices.schemas.tables import Offers, Stock
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.stage import validate
 from hwprices.units import Money
@@ -24,7 +23,7 @@ WITH_UPFRONT = [
 
 OPTIONS = [
     name.removesuffix("_usd_per_hour")
-    for name in frames.dtypes(Offers)
+    for name in Offers.dtypes
     if name.endswith("_usd_per_hour") and not name.startswith("best_")
 ]
 """Options with a column for the price, named by ``option_name``."""
@@ -275,7 +274,7 @@ def stock_intervals(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
         .filter((pl.col("ended_at") > pl.col("first_seen")).fill_null(True))
     )
     rows = pl.concat(
-        frames.conform(part.select(set(frames.dtypes(Stock)) & set(part.columns)).lazy(), Stock)
+        frames.conform(part.select(set(Stock.dtypes) & set(part.columns)).lazy(), Stock)
         for part in (past, current)
     )
     return validate.check(rows.collect(), Stock)

@@ -21,7 +21,7 @@ from hwprices.read.find.names import (
 )
 from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options, check_question, read
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
-from hwprices.schemas import vocabulary
+from hwprices.schemas import TERMS_IN_MONTHS, vocabulary
 
 ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 """Fields of a search, of which a machine must match any one."""
@@ -270,8 +270,8 @@ def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
 def _months(text: str) -> int:
     match = re.fullmatch(r"(\d+)\s*(y|yr|year|years|m|months?)?", text.lower())
     months = int(match[1]) * (12 if (match[2] or "").startswith("y") else 1) if match else -1
-    if months not in vocabulary.TERMS_IN_MONTHS:
-        listed = ", ".join(str(months) for months in vocabulary.TERMS_IN_MONTHS)
+    if months not in TERMS_IN_MONTHS:
+        listed = ", ".join(str(months) for months in TERMS_IN_MONTHS)
         raise HwpricesError(
             f"term {text}: no vendor sells this term", f"Write 1y or 3y, or months: {listed}."
         )

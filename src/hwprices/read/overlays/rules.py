@@ -25,12 +25,12 @@ from typing import Any, NoReturn
 
 from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read.find.search import COMMITMENT
-from hwprices.schemas import vocabulary
+from hwprices.schemas import TERMS_IN_MONTHS, vocabulary
 
 PRICE_VALUES: Mapping[str, Collection[str]] = {
     "option": [*vocabulary.PURCHASE_OPTIONS, COMMITMENT],
     "plan": list(vocabulary.COMMITMENT_PLANS),
-    "term": [str(months) for months in vocabulary.TERMS_IN_MONTHS],
+    "term": [str(months) for months in TERMS_IN_MONTHS],
     "os": list(vocabulary.OPERATING_SYSTEMS),
     "license": list(vocabulary.LICENSE_MODELS),
     "tenancy": list(vocabulary.TENANCIES),

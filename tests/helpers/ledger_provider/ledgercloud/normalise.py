@@ -9,7 +9,7 @@ from hwprices.providers import Pages, Part
 from hwprices.rows import frames
 from hwprices.rows.frames import origin
 from hwprices.rows.prices import price_rows
-from hwprices.schemas.inventory import InstanceTypes, Regions
+from hwprices.schemas.tables import InstanceTypes, Regions
 
 CENTS = 100
 
@@ -54,9 +54,7 @@ def _types(lines: pl.LazyFrame) -> pl.LazyFrame:
             pl.lit("x86_64").alias("arch"),
             "vcpus",
             pl.lit(8.0).alias("memory_gib"),
-            pl.lit([], dtype=InstanceTypes.to_schema().columns["accelerators"].dtype.type).alias(
-                "accelerators"
-            ),
+            pl.lit([], dtype=InstanceTypes.columns["accelerators"].dtype).alias("accelerators"),
             pl.lit("none").alias("accelerator_kind"),
             pl.lit(0.0).alias("accelerator_count"),
             pl.lit("api").alias("spec_source"),

@@ -9,8 +9,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.toycloud.fetch import INVENTORY, PRICE_LIST
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
-from hwprices.schemas.price import Prices
+from hwprices.schemas.tables import Availability, InstanceTypes, Prices, Regions
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PURCHASE_OPTIONS = {"payg": "on_demand", "spare": "spot"}

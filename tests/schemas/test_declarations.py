@@ -1,0 +1,75 @@
+"""The sheets that declare tables and columns are complete and consistent."""
+
+from collections import Counter
+
+import pytest
+
+from hwprices import schemas
+from hwprices.schemas import columns, tables
+from hwprices.schemas.columns import SHARED, read_sheet
+
+COLUMNS = read_sheet("columns.csv")
+DECLARED = [row["table"] for row in read_sheet("tables.csv")]
+ALL = [
+    *(tables.TABLES | tables.CHECK_SHEETS | tables.RULE_SHEETS).values(),
+    *(*tables.SHEETS.values(), tables.AcceleratorNames),
+]
+
+
+def test_no_table_or_column_is_declared_twice():
+    names = [(row["table"], row["column"]) for row in COLUMNS]
+    assert len(set(names)) == len(names)
+    assert len(set(DECLARED)) == len(DECLARED)
+
+
+def test_the_columns_are_those_of_declared_tables():
+    assert {row["table"] for row in COLUMNS} <= {SHARED, *DECLARED}
+    assert {table.name for table in ALL} == {*DECLARED} - {"sold_accelerators"}
+
+
+def test_shared_columns_are_shared():
+    used = Counter(row["column"] for row in COLUMNS if not row["type"])
+    shared = {row["column"] for row in COLUMNS if row["table"] == SHARED}
+    assert {name for name in shared if used[name] < 2} == set()
+
+
+def test_a_row_that_refers_to_a_shared_column_has_no_other_cell():
+    for row in COLUMNS:
+        cells = [text for name, text in row.items() if name not in ("table", "column")]
+        assert row["type"] or not any(cells), row
+
+
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+def test_each_table_has_a_key_and_a_schema(table):
+    assert table.key
+    assert set(table.key) <= set(table.columns)
+    assert list(table.schema.columns) == list(table.columns)
+    assert all(column.description for column in table.columns.values())
+
+
+HEAD = "table,column,type,nullable,unit,checks,vocabulary,focus,description\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("t,c,text,,,,,,A text.", "column c of t: .*'text'"),
+        ("t,c,string,no,,,,,A text.", "column c of t: .*'no'"),
+        ("t,c,string,,,,colors,,A text.", "column c of t: .*'colors'"),
+        ("t,c,int32,,,gt zero,,,A number.", "column c of t: "),
+        ("t,c,int32,,,gt,,,A number.", "column c of t: "),
+        ("t,c,string,,,str_matches MY_PATTERN,,,A text.", "column c of t: .*'MY_PATTERN'"),
+        ("t,c,,,,,,,", "column c of t: .*'shared'"),
+    ],
+)
+def test_a_mistake_in_a_row_is_named(row, problem, tmp_path, monkeypatch):
+    (tmp_path / "columns.csv").write_text(HEAD + row)
+    monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
+    with pytest.raises(ValueError, match=problem):
+        columns.read_columns()
+
+
+def test_words_in_capitals_are_constants():
+    assert columns.words_of("PLACE_KEY day") == [*schemas.PLACE_KEY, "day"]
+    assert columns.words_of("MAX_NAME_LENGTH") == [schemas.MAX_NAME_LENGTH]
+    assert columns.words_of(r"^B\d+$ tables") == [r"^B\d+$", "tables"]
