@@ -224,7 +224,7 @@ class Server:
         deadline = time.monotonic() + flows.STARTUP_LIMIT
         while (left := deadline - time.monotonic()) > 0 and self._process.poll() is None:
             # it waits for the server, or fails at once when the server has ended
-            if _responds(self.api, left):
+            if responds(self.api, left):
                 return
             time.sleep(0.1)
         reason = self.last_error() or f"no answer in {flows.STARTUP_LIMIT} s"
@@ -269,7 +269,7 @@ class Server:
             self._lines.append(line.decode(errors="replace").strip())
 
 
-def _responds(api: str, seconds: float) -> bool:
+def responds(api: str, seconds: float) -> bool:
     """Request the health of a server; without httpx, which reads all trusted certificates first."""
     address = urlsplit(api)
     connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=seconds)

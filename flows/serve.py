@@ -13,13 +13,11 @@ import subprocess
 import sys
 import time
 
-import httpx
-
 from hwprices import flows
 from hwprices.errors import HwpricesError
 from hwprices.flows import PREFECT, deployments
 from hwprices.flows.deployments import POOL, wait_for_server
-from hwprices.flows.prefect_server import WORKER_SECONDS, running_command
+from hwprices.flows.prefect_server import WORKER_SECONDS, responds, running_command
 from hwprices.settings import load
 
 HOST = "127.0.0.1"
@@ -101,9 +99,8 @@ def _run_instructions(url: str) -> str:
 def _wait_for_server(url: str, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
-        with contextlib.suppress(httpx.HTTPError):
-            if httpx.get(f"{url}/api/health", timeout=2).is_success:
-                return
+        if responds(f"{url}/api", 2):
+            return
         time.sleep(0.5)
     raise HwpricesError("the Prefect server did not come up", "Its own output above says why.")
 

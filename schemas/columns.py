@@ -43,6 +43,12 @@ DTYPES: dict[str, pl.DataType] = {
 }
 """The types of columns.csv."""
 
+MOST_ARGUMENTS = {
+    **dict.fromkeys(("gt", "ge", "lt", "le", "str_matches", "max_length"), 1),
+    **{"in_range": 2, "isin": 100},
+}
+"""The checks that columns.csv may name, and how many arguments they have at most."""
+
 SHARED = "shared"  # The table of columns.csv with the columns that several tables have.
 
 
@@ -97,7 +103,7 @@ def read_columns() -> dict[str, dict[str, Column]]:
             columns[name] = _column(row) if row["type"] else tables[SHARED][name]
         except (AttributeError, KeyError, ValueError) as error:
             where = f"columns.csv, column {name} of {row['table']}"
-            raise ValueError(f"{where}: not declared or not readable: {error}") from error
+            raise ValueError(f"{where}: {error}. See schemas/README.md") from error
     return tables
 
 
@@ -106,8 +112,13 @@ def _column(row: Mapping[str, str]) -> Column:
     vocabulary = VOCABULARIES[row["vocabulary"]] if row["vocabulary"] else None
     checks: dict[str, list[Any]] = {}
     for check in row["checks"].split("; ") if row["checks"] else []:
-        name, arguments = check.split(" ", 1)
-        checks[name] = [_argument(word, dtype) for word in words_of(arguments)]
+        name, *arguments = words_of(check)
+        if not MOST_ARGUMENTS[name] >= len(arguments) > 0:
+            raise ValueError(f"{check!r} is not a check with its arguments")
+        is_number = dtype.is_numeric() or name == "max_length"
+        checks[name] = [_number(word) if is_number else word for word in arguments]
+    if vocabulary and row["column"] != "flags" and (dtype != pl.String or "isin" in checks):
+        raise ValueError("only a text without isin can have a vocabulary")
     if vocabulary and dtype == pl.String:  # rules.flags_are_declared looks at elements of lists
         listed, pattern = {"isin": list(vocabulary)}, {"str_matches": [vocabulary.regex()]}
         checks |= listed if vocabulary.closed else pattern
@@ -122,6 +133,6 @@ def _column(row: Mapping[str, str]) -> Column:
     )
 
 
-def _argument(word: Any, dtype: pl.DataType) -> Any:
-    is_number = dtype.is_numeric() and isinstance(word, str)
-    return json.loads(word) if is_number else word  # an int, or a float where it has a point
+def _number(word: Any) -> Any:
+    """Read an int, or a float where the text has a point; a constant is one already."""
+    return json.loads(word) if isinstance(word, str) else word

@@ -16,7 +16,7 @@ from hwprices.schemas.columns import Column, read_columns, read_sheet, words_of
 if TYPE_CHECKING:
     import pandera.polars as pa
 
-    from hwprices.schemas.validation import Rule
+    from hwprices.schemas.validation import RowCheck
 
 NAMES_FOLDER = "accelerator_names"
 """Folder of data/specs with a sheet for each provider, all with the same columns."""
@@ -32,7 +32,7 @@ class Table:
     contents: str
     details: str
     columns: Mapping[str, Column]
-    row_checks: Sequence["Rule"]
+    row_checks: Sequence["RowCheck"]
 
     @property
     def description(self) -> str:
@@ -52,23 +52,28 @@ class Table:
         return schema_of(self.name, self.columns, self.row_checks)
 
 
-def _read_tables() -> dict[str, Table]:
-    columns = read_columns()
-    return {
-        row["table"]: Table(
-            name=row["name"] or row["table"],
-            kinds=row["kinds"].split(),
-            key=words_of(row["key"]),
-            contents=row["contents"],
-            details=row["details"],
-            columns=columns.get(row["extends"], {}) | columns.get(row["table"], {}),
-            row_checks=[getattr(rules, name) for name in row["row_checks"].split()],
-        )
-        for row in read_sheet("tables.csv")
-    }
+def read_tables() -> dict[str, Table]:
+    """Return each table of tables.csv by its name there."""
+    tables, columns = {}, read_columns()
+    for row in read_sheet("tables.csv"):
+        extended = row["extends"]
+        try:
+            tables[row["table"]] = Table(
+                name=row["name"] or row["table"],
+                kinds=row["kinds"].split(),
+                key=words_of(row["key"]),
+                contents=row["contents"],
+                details=row["details"],
+                columns=(columns[extended] if extended else {}) | columns.get(row["table"], {}),
+                row_checks=[getattr(rules, name) for name in row["row_checks"].split()],
+            )
+        except (AttributeError, KeyError) as error:
+            where = f"tables.csv, table {row['table']}"
+            raise ValueError(f"{where}: {error}. See schemas/README.md") from error
+    return tables
 
 
-_ALL = _read_tables()
+_ALL = read_tables()
 
 
 def _of_kind(kind: str) -> dict[str, Table]:

@@ -12,7 +12,7 @@ from pandera.constants import CHECK_OUTPUT_KEY
 from hwprices.schemas import HIDDEN_CHARACTERS
 from hwprices.schemas.columns import Accelerators, Column
 
-Rule = Callable[[pl.LazyFrame], pl.LazyFrame]
+RowCheck = Callable[[pl.LazyFrame], pl.LazyFrame]
 """A function of ``rules``."""
 
 CHECKS: dict[str, Callable[..., pa.Check]] = {
@@ -29,26 +29,26 @@ CHECKS: dict[str, Callable[..., pa.Check]] = {
 
 
 def schema_of(
-    name: str, columns: Mapping[str, Column], rules: Sequence[Rule]
+    name: str, columns: Mapping[str, Column], row_checks: Sequence[RowCheck]
 ) -> pa.DataFrameSchema:
     """Make the pandera schema of a table: exactly these columns, without conversion."""
     declared = {
         column_name: pa.Column(column.dtype, _checks(column), nullable=column.nullable)
         for column_name, column in columns.items()
     }
-    row_checks = [_row_check(rule) for rule in rules]
-    return pa.DataFrameSchema(declared, row_checks, name=name, strict=True, coerce=False)
+    complete_rows = [_row_check(check) for check in row_checks]
+    return pa.DataFrameSchema(declared, complete_rows, name=name, strict=True, coerce=False)
 
 
 def _checks(column: Column) -> list[pa.Check]:
     return [CHECKS[name](*arguments) for name, arguments in column.checks.items()]
 
 
-def _row_check(rule: Rule) -> pa.Check:
+def _row_check(check: RowCheck) -> pa.Check:
     def passes(data: pa.PolarsData) -> pl.LazyFrame:
-        return rule(data.lazyframe)
+        return check(data.lazyframe)
 
-    return pa.Check(passes, name=rule.__name__, description=rule.__doc__)
+    return pa.Check(passes, name=check.__name__, description=check.__doc__)
 
 
 def fits(frame: pl.DataFrame, schema: pa.DataFrameSchema) -> bool:

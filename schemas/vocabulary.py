@@ -55,7 +55,7 @@ def _read_vocabularies() -> dict[str, Vocabulary]:
     sentences: defaultdict[str, dict[str, str]] = defaultdict(dict)
     patterns: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for row in csv.DictReader(sheet.splitlines()):
-        values = patterns if row["is_pattern"] else sentences
+        values = patterns if row["is_pattern"] == "yes" else sentences
         values[row["vocabulary"]][row["value"]] = row["sentence"]
     # Three vocabularies also have values of another one, which come first.
     kinds = sentences["region_kinds"]
@@ -66,7 +66,7 @@ def _read_vocabularies() -> dict[str, Vocabulary]:
     accelerators = {k: s for k, s in sentences["accelerator_kinds"].items() if k != "none"}
     sentences["spec_kinds"] = accelerators | sentences["spec_kinds"]
     sentences["on_demand_reasons"] = sentences["price_reasons"] | sentences["on_demand_reasons"]
-    patterns["on_demand_reasons"] = patterns["price_reasons"]
+    patterns["on_demand_reasons"] = patterns["price_reasons"] | patterns["on_demand_reasons"]
     return {
         name: Vocabulary(name, sentences[name], patterns[name], joined=name in JOINED)
         for name in sorted({*sentences, *patterns})

@@ -63,7 +63,8 @@ def serve() -> Iterator[Callable[[Parts], str]]:
 
     yield start
     for listener in listeners:
-        listener.shutdown(socket.SHUT_RDWR)  # ends accept, which a close would not
+        with suppress(OSError):  # macOS refuses it for a socket that listens
+            listener.shutdown(socket.SHUT_RDWR)  # ends accept, which a close would not
         listener.close()
 
 

@@ -190,6 +190,11 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     spots = rows.with_columns(hourly=dear, effective_hourly=dear)
     assert judged(repeated=places, wrong=spots).equals(judged(wrong=spots))
     assert judged(wrong=spots).select("region", "reason").rows() == [(p, "order") for p in places]
+    first, _ = sides(wrong=spots)
+    held_at_first = gate.judge(first, None).held
+    assert held_at_first["region"].value_counts(sort=True)["count"].to_list() == [2, 2, 2, 2]
+    monkeypatch.setattr(candidates, "FIRST_ROWS", 10)
+    assert gate.judge(first, None).held.equals(held_at_first)
     monkeypatch.setattr(candidates, "BATCH_ROWS", 50)
     assert judged().equals(whole)
     assert judged(repeated=places).equals(whole)

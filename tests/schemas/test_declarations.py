@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+import polars as pl
 import pytest
 
 from hwprices import schemas
 from hwprices.schemas import columns, tables
 from hwprices.schemas.columns import SHARED, read_sheet
+from hwprices.schemas.validation import fits, schema_of
 
 COLUMNS = read_sheet("columns.csv")
 DECLARED = [row["table"] for row in read_sheet("tables.csv")]
@@ -57,7 +59,12 @@ HEAD = "table,column,type,nullable,unit,checks,vocabulary,focus,description\n"
         ("t,c,string,no,,,,,A text.", "column c of t: .*'no'"),
         ("t,c,string,,,,colors,,A text.", "column c of t: .*'colors'"),
         ("t,c,int32,,,gt zero,,,A number.", "column c of t: "),
-        ("t,c,int32,,,gt,,,A number.", "column c of t: "),
+        ("t,c,int32,,,gt,,,A number.", "column c of t: .*'gt'"),
+        ("t,c,int32,,,gt 0 5,,,A number.", "column c of t: .*'gt 0 5'"),
+        ("t,c,string,,,max_lenght 5,,,A text.", "column c of t: .*'max_lenght'"),
+        ("t,c,string,,,str_matches ^a b$,,,A text.", "column c of t: .*a b"),
+        ("t,c,string,,,isin a b,tenancies,,A text.", "column c of t: .*vocabulary"),
+        ("t,c,list of string,,,,tenancies,,Texts.", "column c of t: .*vocabulary"),
         ("t,c,string,,,str_matches MY_PATTERN,,,A text.", "column c of t: .*'MY_PATTERN'"),
         ("t,c,,,,,,,", "column c of t: .*'shared'"),
     ],
@@ -67,6 +74,30 @@ def test_a_mistake_in_a_row_is_named(row, problem, tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
     with pytest.raises(ValueError, match=problem):
         columns.read_columns()
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("t,,sheet,nothing,c,,A table.,", "table t: 'nothing'"),
+        ("t,,sheet,,NO_KEY,,A table.,", "table t: .*'NO_KEY'"),
+        ("t,,sheet,,c,no_check,A table.,", "table t: .*'no_check'"),
+    ],
+)
+def test_a_mistake_in_a_table_is_named(row, problem, tmp_path, monkeypatch):
+    (tmp_path / "columns.csv").write_text(HEAD)
+    head = "table,name,kinds,extends,key,row_checks,contents,details\n"
+    (tmp_path / "tables.csv").write_text(head + row)
+    monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
+    with pytest.raises(ValueError, match=problem):
+        tables.read_tables()
+
+
+def test_a_literal_length_is_a_number(tmp_path, monkeypatch):
+    (tmp_path / "columns.csv").write_text(f"{HEAD}t,c,string,,,max_length 3,,,A text.")
+    monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
+    schema = schema_of("t", columns.read_columns()["t"], [])
+    assert [fits(pl.DataFrame({"c": [text]}), schema) for text in ("abc", "abcd")] == [True, False]
 
 
 def test_words_in_capitals_are_constants():

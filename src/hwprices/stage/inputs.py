@@ -49,7 +49,7 @@ READERS = (
 
 DECLARATIONS = "schemas"  # the folder with the sheets of tables, columns and codes
 
-EXPLAINING = {"description", "contents", "details", "sentence"}
+EXPLAINING = {"description", "unit", "focus", "contents", "details", "sentence"}
 """Columns of these sheets whose words no row depends on."""
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pandera")

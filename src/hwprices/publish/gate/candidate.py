@@ -231,7 +231,7 @@ class Releases:
         logarithm of their ratio); moving; and ``machines``. A later start is not a difference.
         """
 
-        def judged(now: pl.DataFrame, old: Candidate) -> tuple[pl.DataFrame, pl.DataFrame]:
+        def result_of(now: pl.DataFrame, old: Candidate) -> tuple[pl.DataFrame, pl.DataFrame]:
             rows = self._changed(now, old)
             refused = judge(rows, now, self)
             if self.is_first:  # every row is new
@@ -242,10 +242,10 @@ class Releases:
             _, new, old = piece
             now = new.table(PRICES).select(_ROW).collect()
             if not self.is_first:
-                return [judged(now, old)]
+                return [result_of(now, old)]
             parts = 1 + now.height // FIRST_ROWS
             part = type_group() % parts
-            return [judged(now.filter(part == number), old) for number in range(parts)]
+            return [result_of(now.filter(part == number), old) for number in range(parts)]
 
         pieces = batches(self.new, self.old, self.suspects["region"].to_list())
         results = in_parallel(work, pieces, lambda piece: piece[0], BATCH_ROWS)

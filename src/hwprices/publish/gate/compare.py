@@ -124,7 +124,7 @@ REASONS = (*LASTING, *RELEASED)
 
 
 PLACE = ("region", "instance_type", "currency")
-SYSTEM = ("tenancy", "os", "software", "license_model")
+SYSTEM = ("os", "software", "license_model", "tenancy")
 MACHINE = (*PLACE, *SYSTEM)
 PURCHASE = ("purchase_option", "term_months")
 PLAN = ("commitment_plan", "payment_option")

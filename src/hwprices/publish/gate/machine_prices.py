@@ -92,9 +92,11 @@ def _order(
 ) -> Iterator[pl.DataFrame]:
     """Compare prices of a machine by the rules of ORDER."""
     keys = {name: compare.hashed(on) for name, _, _, on in rules}
-    own, every = (side.select(**keys) for side in (rows, prices))
-    is_near = every.select(pl.any_horizontal(is_among(n, own[n].unique()) for n in keys))
-    near = prices.hstack(every).filter(is_near.to_series()).filter(PRICE.is_not_null())
+    changed_keys, all_keys = (side.select(**keys) for side in (rows, prices))
+    is_near = all_keys.select(
+        pl.any_horizontal(is_among(name, changed_keys[name].unique()) for name in keys)
+    )
+    near = prices.hstack(all_keys).filter(is_near.to_series()).filter(PRICE.is_not_null())
     judged = rows.select("price_id", "old_price", judged=pl.lit(True))
     near = near.join(judged, on="price_id", how="left", maintain_order="left").with_columns(
         pl.col("judged").fill_null(False),
