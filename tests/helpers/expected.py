@@ -11,12 +11,13 @@ from tests.helpers.vendor_tables import Tables
 
 
 def plain(value: Any) -> Any:
-    """Write numbers of every type in one way."""
+    """Write numbers of every type in one way; floats have twelve digits."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items()}
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return [plain(one) for one in value] if isinstance(value, list) else value
-    return f"{Decimal(str(value)).normalize():f}"
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f"{Decimal(text).normalize():f}"
 
 
 def assert_rows(frame: pl.DataFrame, expected: Sequence[Mapping[str, Any]]) -> None:
