@@ -15,8 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
-import yaml
-from tests.helpers.cases import FOLDER
+from tests.helpers.cases import entries
 from tests.publish import gate_cases
 from tests.publish.gate_cases import (
     EVERY,
@@ -241,7 +240,7 @@ def read_change(written: Any) -> Change:
 
 def read(name: str) -> dict[str, dict[str, Any]]:
     """Read the cases of ``tests/cases/gate/<name>.yaml``, with their changes."""
-    cases = yaml.safe_load((FOLDER / f"gate/{name}.yaml").read_text(encoding="utf-8"))
+    cases = entries(f"gate/{name}")
     return {key: {**case, "change": read_change(case["change"])} for key, case in cases.items()}
 
 
