@@ -5,6 +5,7 @@ or one check does and is let through by name. These are the gate's own cases, ea
 that is expected to see it; those of ``gate_cases`` name none.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -39,17 +40,29 @@ def sample(sample_root: Path) -> dict[str, Tables]:
     return tables
 
 
-def judged(sample: dict[str, Tables], provider: str, change: Change) -> gate.Judgement:
-    old = sample[provider]
-    new, before = (
-        gate.Candidate(provider, "live", {name: frame.lazy() for name, frame in tables.items()})
-        for tables in (change(old, 1), old)
-    )
+@pytest.fixture(scope="module")
+def peers(sample: dict[str, Tables]) -> pl.LazyFrame:
+    """What the gate compares accelerators with."""
     prices, machines = (
         pl.concat([tables[name].lazy() for tables in sample.values() if name in tables])
         for name in ("prices", "instance_types")
     )
-    return gate.judge(new, before, peers=gate.per_accelerator(prices, machines))
+    return gate.per_accelerator(prices, machines).collect().lazy()
+
+
+@pytest.fixture(scope="module")
+def judged(sample: dict[str, Tables], peers: pl.LazyFrame) -> Callable[..., gate.Judgement]:
+    """Judge a change of a provider's tables."""
+
+    def judge(provider: str, change: Change) -> gate.Judgement:
+        old = sample[provider]
+        new, before = (
+            gate.Candidate(provider, "live", {name: frame.lazy() for name, frame in tables.items()})
+            for tables in (change(old, 1), old)
+        )
+        return gate.judge(new, before, peers=peers)
+
+    return judge
 
 
 def reasons(judgement: gate.Judgement) -> set[str]:
@@ -64,13 +77,15 @@ def each(name: str) -> pytest.MarkDecorator:
 
 
 @each("checked_mistakes")
-def test_a_mistake_is_held(sample, provider, change, check):
-    assert check in reasons(judged(sample, provider, change))
+def test_a_mistake_is_held(judged, provider, change, check):
+    assert check in reasons(judged(provider, change))
 
 
 @each("seen_by_one_rule")  # every price is published if that rule is left out
-def test_no_price_of_a_mistake_that_one_rule_sees_is_published(sample, provider, change, check):
-    judgement = judged(sample, provider, change)
+def test_no_price_of_a_mistake_that_one_rule_sees_is_published(
+    judged, sample, provider, change, check
+):
+    judgement = judged(provider, change)
     amounts = ("price_id", "effective_hourly")
     before = sample[provider]["prices"].select(amounts).sort("price_id")
     assert judgement.published("prices").select(amounts).sort("price_id").equals(before)
@@ -78,7 +93,7 @@ def test_no_price_of_a_mistake_that_one_rule_sees_is_published(sample, provider,
 
 
 @each("checked_events")
-def test_a_genuine_event_is_published(sample, provider, change, check):
-    judgement = judged(sample, provider, change)
+def test_a_genuine_event_is_published(judged, provider, change, check):
+    judgement = judged(provider, change)
     assert reasons(judgement) == ({check} if check else set())
     assert gate.stopped(judgement.results) == []
