@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -147,6 +148,7 @@ class LandedPages(Landed):
 
     def __init__(self, folder: Path) -> None:
         super().__init__("aws", folder, NOW)
+        self._read, self._parts = -1, list[Part]()
 
     def add(self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", **more: Any) -> Self:
         return super().add(kind, region, *bodies, suffix=suffix, **more)
@@ -162,8 +164,12 @@ class LandedPages(Landed):
         return self
 
     def parts(self) -> list[Part]:
-        """Normalise the pages."""
-        return list(get("aws").normalise(self.pages()))
+        """Normalise the pages, once after each that was added."""
+        if self._read != len(self.results):
+            parts = get("aws").normalise(self.pages())
+            self._parts = [replace(part, frame=part.frame.lazy().collect()) for part in parts]
+            self._read = len(self.results)
+        return self._parts
 
     def unchecked(self, name: str) -> pl.DataFrame:
         """Return all rows of a table as normalised."""
