@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.helpers.aws_pages import bulk_server
+from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply
 from typer.testing import CliRunner
 
@@ -171,15 +173,7 @@ def test_kinds_that_need_an_account_are_skipped_without_one(settings, provider, 
 
 
 @pytest.mark.usefixtures("without_account")
-@pytest.mark.parametrize(
-    ("variables", "is_skipped"),
-    [
-        ({}, True),
-        ({"HWPRICES_GCP_API_KEY": "wrong"}, False),
-        ({"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere.json"}, False),
-        ({"HWPRICES_GCP_BILLING_URL": "http://127.0.0.1:9"}, False),
-    ],
-)
+@cases("collect/google_credentials", variables=yaml.safe_load, is_skipped=yaml.safe_load)
 def test_google_is_skipped_where_no_credentials_are_configured(
     settings, monkeypatch, tmp_path, variables, is_skipped
 ) -> None:

@@ -27,9 +27,14 @@ def test_every_entry_is_described() -> None:
 
 @pytest.mark.parametrize(("number", "folder"), folders().items())
 def test_a_test_names_the_entry(number: str, folder: str) -> None:
-    """A test in the folder has the id in its name (``test_g1_…``) or in its text."""
-    texts = [path.read_text() for path in (PROJECT / folder).rglob("test_*.py")]
-    words = re.compile(rf"\b{number}\b|def test_(\w+_)?{number.lower()}_")
+    """A test in the folder, or a case of it, has the id in its name (``test_g1_…``) or text."""
+    files = [*(PROJECT / folder).rglob("test_*.py")]
+    cases = re.sub("^tests(/providers)?", "tests/cases", folder)
+    files += (PROJECT / cases).rglob("*.yaml")
+    texts = [path.read_text() for path in files]
+    words = re.compile(
+        rf"\b{number}\b|def test_(\w+_)?{number.lower()}_|^(\w+-)?{number.lower()}-", re.M
+    )
     assert any(words.search(text) for text in texts), f"no test in {folder} names {number}"
 
 

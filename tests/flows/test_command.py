@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from hwprices import providers
@@ -19,6 +20,7 @@ from hwprices.release.manifest import (
     UnitCounts,
 )
 from tests.helpers import processes
+from tests.helpers.cases import cases
 from tests.helpers.flows_environment import clean_environment
 
 
@@ -68,28 +70,18 @@ def units(**counts: int) -> dict[str, ProviderStatus]:
     return {"aws": ProviderStatus(title="AWS", outcome="partial", reason="1 of 2", units=units)}
 
 
-@pytest.mark.parametrize(
-    ("outcome", "status"),
-    [
-        (RefreshOutcome(published()), 0),
-        (RefreshOutcome(published(), FAILURES), 1),
-        (RefreshOutcome(None, FAILURES), 2),
-        (RefreshOutcome(None), 2),
-        (RefreshOutcome(None, entries=SKIPPED), 0),
-        (RefreshOutcome(None, FAILURES, SKIPPED), 2),
-        (RefreshOutcome(published(held_back=True)), 3),
-        (RefreshOutcome(published(held_back=True), FAILURES), 1),
-        (RefreshOutcome(published(), entries=units(failed=1)), 0),
-        (RefreshOutcome(published(), entries=units(failed=1), strict=True), 4),
-        (RefreshOutcome(published(), entries=units(carried=1), strict=True), 4),
-        (RefreshOutcome(published(), entries=units(skipped=1, not_requested=9), strict=True), 0),
-        (RefreshOutcome(published(held_back=True), entries=units(failed=1), strict=True), 3),
-        (RefreshOutcome(published(), entries=SKIPPED, strict=True), 0),
-        (RefreshOutcome(published(), new_words=["aws Db2"]), 0),
-        (RefreshOutcome(published(), new_words=["aws Db2"], strict=True), 4),
-    ],
-)
-def test_the_exit_status_says_how_much_was_done(outcome: RefreshOutcome, status: int) -> None:
+@cases("flows/exit_status", status=int)
+def test_the_exit_status_says_how_much_was_done(
+    release, failed, entries, strict, new_words, status
+) -> None:
+    counts = {} if entries in ("", "skipped provider") else yaml.safe_load(entries)
+    outcome = RefreshOutcome(
+        published(held_back=release == "held back") if release else None,
+        FAILURES if failed == "yes" else [],
+        SKIPPED if entries == "skipped provider" else counts and units(**counts),
+        strict=strict == "yes",
+        new_words=[new_words] if new_words else [],
+    )
     assert outcome.exit_status == status
 
 

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -19,10 +20,13 @@ from hwprices.landing.pages import Unit, UnitResult
 from hwprices.providers import Part, get
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, validate
+from tests.helpers.cases import entries
 from tests.helpers.stub_server import Reply, StubServer
 from tests.helpers.vendor_tables import Landed
 
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
+
+RECORDS = entries("aws/records")
 
 RATE = {"Hrs": HOURLY, "Quantity": UPFRONT}
 """Codes of the two dimensions of a term, by their unit."""
@@ -49,38 +53,14 @@ def line(price: str = "0.0960000000", **columns: str) -> dict[str, str]:
     term = columns.get("OfferTermCode", ON_DEMAND)
     unit = columns.get("Unit", "Hrs")
     return {
+        **RECORDS["line"],
         "SKU": sku,
         "OfferTermCode": term,
         "RateCode": f"{sku}.{term}.{RATE.get(unit, 'X')}",
-        "TermType": "OnDemand",
-        "EffectiveDate": "2026-07-01",
         "StartingRange": "0" if unit == "Hrs" else "",
         "EndingRange": "Inf" if unit == "Hrs" else "",
         "Unit": unit,
         "PricePerUnit": price,
-        "Currency": "USD",
-        "Product Family": "Compute Instance",
-        "serviceCode": "AmazonEC2",
-        "Location": "US East (N. Virginia)",
-        "Location Type": "AWS Region",
-        "Instance Type": "m5.large",
-        "Current Generation": "Yes",
-        "vCPU": "2",
-        "Physical Processor": "Intel Xeon Platinum 8175 (Skylake)",
-        "Clock Speed": "3.1 GHz",
-        "Memory": "8 GiB",
-        "Storage": "EBS only",
-        "Network Performance": "Up to 10 Gigabit",
-        "Processor Architecture": "64-bit",
-        "Tenancy": "Shared",
-        "Operating System": "Linux",
-        "License Model": "No License required",
-        "usageType": "BoxUsage:m5.large",
-        "operation": "RunInstances",
-        "CapacityStatus": "Used",
-        "MarketOption": "OnDemand",
-        "Pre Installed S/W": "NA",
-        "Region Code": "us-east-1",
         **columns,
     }
 
@@ -168,6 +148,7 @@ class LandedPages(Landed):
 
     def __init__(self, folder: Path) -> None:
         super().__init__("aws", folder, NOW)
+        self._read, self._parts = -1, list[Part]()
 
     def add(self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", **more: Any) -> Self:
         return super().add(kind, region, *bodies, suffix=suffix, **more)
@@ -183,8 +164,12 @@ class LandedPages(Landed):
         return self
 
     def parts(self) -> list[Part]:
-        """Normalise the pages."""
-        return list(get("aws").normalise(self.pages()))
+        """Normalise the pages, once after each that was added."""
+        if self._read != len(self.results):
+            parts = get("aws").normalise(self.pages())
+            self._parts = [replace(part, frame=part.frame.lazy().collect()) for part in parts]
+            self._read = len(self.results)
+        return self._parts
 
     def unchecked(self, name: str) -> pl.DataFrame:
         """Return all rows of a table as normalised."""

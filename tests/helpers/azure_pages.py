@@ -18,13 +18,14 @@ from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing
 from hwprices.providers import Context, Pages, Part, get
 from hwprices.providers.azure import Settings
-from tests.helpers import vendor_tables
+from tests.helpers import cases, vendor_tables
 from tests.helpers.stub_server import Reply, Request, StubServer
 from tests.helpers.vendor_tables import sample_pages
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
 LOCATIONS = f"/subscriptions/{SUBSCRIPTION}/locations"
+RECORDS = cases.entries("azure/records")
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "azure"
@@ -40,58 +41,26 @@ def item(price: float | str, **more: Any) -> dict[str, Any]:
 
     ``more`` replaces members; None leaves a member out.
     """
-    base: dict[str, Any] = {
-        "currencyCode": "USD",
-        "tierMinimumUnits": 0.0,
-        "retailPrice": price,
-        "unitPrice": price,
-        "armRegionName": "eastus",
-        "location": "US East",
-        "effectiveStartDate": "2017-12-15T00:00:00Z",
-        "meterId": "f0e1",
-        "meterName": "D2s v3",
-        "productId": "P1",
-        "skuId": "P1/0001",
-        "productName": "Virtual Machines DSv3 Series",
-        "skuName": "D2s v3",
-        "serviceName": "Virtual Machines",
-        "serviceId": "S1",
-        "serviceFamily": "Compute",
-        "unitOfMeasure": "1 Hour",
-        "type": "Consumption",
-        "isPrimaryMeterRegion": True,
-        "armSkuName": "Standard_D2s_v3",
-    }
+    base = RECORDS["item"] | {"retailPrice": price, "unitPrice": price}
     return {name: value for name, value in (base | more).items() if value is not None}
 
 
 def license_item(product: str, meter: str, hourly: float | str, **more: Any) -> dict[str, Any]:
     """Make an item as Retail Prices lists a license."""
-    return item(
-        hourly,
-        **{
-            "serviceName": "Virtual Machines Licenses",
-            "productName": product,
-            "meterName": meter,
-            "skuName": meter.removesuffix(" License").removesuffix(" Support"),
-            "skuId": f"{product}/{meter}",
-            "meterId": meter,
-            "armRegionName": "",
-            "location": "",
-            "armSkuName": "",
-        }
-        | more,
-    )
+    own = {
+        "productName": product,
+        "meterName": meter,
+        "skuName": meter.removesuffix(" License").removesuffix(" Support"),
+        "skuId": f"{product}/{meter}",
+        "meterId": meter,
+    }
+    return item(hourly, **RECORDS["license"] | own | more)
 
 
 def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any) -> dict[str, Any]:
     """Write a page of Retail Prices with these items; ``link`` leads to the next page."""
-    envelope = {
-        "BillingCurrency": "USD",
-        "CustomerEntityId": "Default",
-        "CustomerEntityType": "Retail",
-    }
-    return envelope | {"Items": list(items), "NextPageLink": link, "Count": len(items)} | more
+    items = list(items)
+    return RECORDS["answer"] | {"Items": items, "NextPageLink": link, "Count": len(items)} | more
 
 
 def sku(
@@ -102,14 +71,8 @@ def sku(
     ``more`` are capabilities (None leaves one out), or zones and restrictions as lists.
     """
     zones, restrictions = more.pop("zones", []), more.pop("restrictions", [])
-    capabilities = {
-        "vCPUs": "2",
-        "vCPUsAvailable": "2",
-        "vCPUsPerCore": "2",
-        "MemoryGB": "8",
-        "CpuArchitectureType": "x64",
-        "MaxResourceVolumeMB": "16384",
-    } | more
+    capabilities = RECORDS["capabilities"] | more
+    details = [{"Name": zones, "capabilities": RECORDS["zone_capabilities"]}]
     return {
         "resourceType": "virtualMachines",
         "name": name,
@@ -117,18 +80,7 @@ def sku(
         "size": name.removeprefix("Standard_"),
         "family": family,
         "locations": [location],
-        "locationInfo": [
-            {
-                "location": location,
-                "zones": zones,
-                "zoneDetails": [
-                    {
-                        "Name": zones,
-                        "capabilities": [{"name": "UltraSSDAvailable", "value": "True"}],
-                    }
-                ],
-            }
-        ],
+        "locationInfo": [{"location": location, "zones": zones, "zoneDetails": details}],
         "capabilities": [{"name": n, "value": v} for n, v in capabilities.items() if v is not None],
         "restrictions": restrictions,
     }

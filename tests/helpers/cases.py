@@ -1,13 +1,24 @@
-"""Read cases of a rule from tests/cases: a line is a case, a column an argument of the test."""
+"""Read cases of a rule from tests/cases: a line is a case, a column an argument of the test.
+
+What does not fit into a line is in a file of YAML: an entry is a case, and its name that of the
+test.
+"""
 
 import csv
 from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+import yaml
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C takes a tenth of the time."""
+
 NOTE = "note"
 """A column that says why a case is there. No test gets it."""
 
@@ -35,3 +46,27 @@ def cases(name: str, **columns: Callable[[str], Any]) -> pytest.MarkDecorator:
     """Run a test once for each line of ``tests/cases/<name>.csv``, see `rows`."""
     read = rows(name, **columns)
     return pytest.mark.parametrize(tuple(read[0]), [tuple(row.values()) for row in read])
+
+
+@cache
+def entries(name: str) -> dict[str, Any]:
+    """Read ``tests/cases/<name>.yaml``: cases by their names. Read only."""
+    text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    read = yaml.load(text, LOADER)
+    return {
+        case: {k: v for k, v in row.items() if k != NOTE} if isinstance(row, dict) else row
+        for case, row in read.items()
+    }
+
+
+def named_cases(name: str) -> pytest.MarkDecorator:
+    """Run a test, whose argument is ``case``, for each entry of ``tests/cases/<name>.yaml``."""
+    read = entries(name)
+    return pytest.mark.parametrize("case", read.values(), ids=list(read))
+
+
+def amount(value: float | str) -> Decimal:
+    """Return a number of a case, which is a text such as ``=8 * 0.03`` where it is computed."""
+    if isinstance(value, str):
+        value = pl.select(pl.sql_expr(value.removeprefix("="))).item()
+    return Decimal(str(value))

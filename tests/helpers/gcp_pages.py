@@ -128,12 +128,15 @@ class Tables:
 
     def __init__(self, parts: list[Part]) -> None:
         self.parts = parts
+        self._tables: dict[str, pl.DataFrame] = {}
         self.counts: dict[str, int] = {k: v for p in parts for k, v in p.counts.items()}
 
     def table(self, name: str) -> pl.DataFrame:
         """Return all rows of one table; an empty frame without columns where there are none."""
-        frames = [p.frame.lazy().collect() for p in self.parts if p.table == name]
-        return pl.concat(frames) if frames else pl.DataFrame()
+        if name not in self._tables:
+            frames = [p.frame.lazy().collect() for p in self.parts if p.table == name]
+            self._tables[name] = pl.concat(frames) if frames else pl.DataFrame()
+        return self._tables[name]
 
     @property
     def refused(self) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ import polars as pl
 
 from hwprices.landing.pages import Unit
 from hwprices.providers.oracle import PRODUCTS, SHAPES
-from tests.helpers.vendor_tables import Lines, landed_units
+from tests.helpers import vendor_tables
+from tests.helpers.vendor_tables import landed_units
 
 E4_OCPU = "B93113"
 E4_MEMORY = "B93114"
@@ -72,7 +73,7 @@ H100_SHAPE = shape(
 E4_SHAPE = shape("BM.Standard.E4.128", (E4_OCPU, 128, "ocpu"), (E4_MEMORY, 2048, "memory"))
 
 
-class Tables(Lines):
+class Tables(vendor_tables.Tables):
     """The tables of both files, and what was refused or left out."""
 
     def hourly(self, instance_type: str, option: str = "on_demand", os: str = "linux") -> Decimal:

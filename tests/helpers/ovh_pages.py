@@ -7,7 +7,7 @@ from typing import Any
 
 from hwprices.landing.pages import Unit
 from hwprices.providers.ovh import CATALOG
-from tests.helpers.vendor_tables import Lines, landed_units
+from tests.helpers.vendor_tables import Tables, landed_units
 
 
 def plan(code: str = "h100-380.consumption", price: int = 280000000, **more: Any) -> dict[str, Any]:
@@ -34,11 +34,11 @@ B3_8 = {"cpu": {"cores": 2, "type": "vCore"}, "memory": {"size": 8}}
 """What b3-8 is."""
 
 
-def read(*plans: dict[str, Any], currency: str = "EUR") -> Lines:
+def read(*plans: dict[str, Any], currency: str = "EUR") -> Tables:
     """Normalise a catalog."""
     unit = (Unit("ovh", CATALOG), body(*plans, currency=currency))
     with tempfile.TemporaryDirectory() as folder:
-        return Lines("ovh", landed_units("ovh", Path(folder), [unit]))
+        return Tables("ovh", landed_units("ovh", Path(folder), [unit]))
 
 
 def body(*plans: dict[str, Any], currency: str = "EUR", subsidiary: str = "FR") -> bytes:

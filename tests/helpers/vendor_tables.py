@@ -14,6 +14,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.rows.frames import empty
 from hwprices.schemas.tables import Quarantine
+from tests.helpers.cases import entries
 
 STARTED = datetime(2026, 8, 22, tzinfo=UTC)
 
@@ -45,12 +46,10 @@ class Tables:
         return row
 
 
-class Lines(Tables):
-    """The same; ``refused`` lists reason and message of each line that was refused."""
-
-    def __init__(self, provider: str, pages: Pages) -> None:
-        super().__init__(provider, pages)
-        self.refused = self.refused.select("reason", "message").rows()
+def record_of(provider: str, records: str) -> dict[str, Any]:
+    """Return the record of ``tests/cases/<provider>/answers.yaml`` that cases differ from."""
+    record: dict[str, Any] = entries(f"{provider}/answers")["base"][records]["record"]
+    return record
 
 
 def json_unit(provider: str, kind: str, content: Any, region: str = "global") -> Body:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.helpers.cases import cases
 
 from hwprices import providers
 
@@ -79,15 +79,7 @@ def test_no_sentence_enumerates_the_providers(project: Path) -> None:
     assert {name: lists for name, lists in listed.items() if lists} == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("prices of AWS, GCP and Azure", 1),
-        ('"Only this cloud: aws, azure, gcp …"', 1),
-        ("m5 (AWS), n2 (GCP), Dsv6 (Azure)", 0),
-        ("A commitment (AWS, Azure)", 0),
-    ],
-)
+@cases("providers/lists_and_examples", count=int)
 def test_a_list_is_told_from_examples(text: str, count: int) -> None:
     assert len(enumerations(text)) == count
 

@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.releases import AT, fleet, machine, price, prices, rows, tables
 
 from hwprices.publish import gate
@@ -441,15 +443,7 @@ def metal(factor, others="1"):
     return {"prices": prices(*costs), "instance_types": rows("instance_types", *types)}
 
 
-@pytest.mark.parametrize(
-    ("factor", "others", "held"),
-    [
-        ("1.08", "1", {"twin": 1, "beside": 1}),
-        ("1.08", "1.05", {"twin": 1, "beside": 1}),
-        ("1.08", "1.08", {"twin": 1}),  # more reservations moved so, and are published
-        ("1.005", "1", {}),
-    ],
-)
+@cases("gate/beside_a_held_price", held=yaml.safe_load)
 def test_prices_that_move_like_a_held_one_of_their_machine_are_held(factor, others, held):
     judgement = gate.judge(candidate(metal(factor, others)), candidate(metal("1")))
     assert dict(judgement.held["reason"].value_counts().rows()) == held

@@ -303,9 +303,8 @@ def a_day(frames: Tables, draw: random.Random) -> Tables:
     day = flagged_spot({**frames, "prices": joined.with_columns(money).drop("delta")}, 1)
     launched, retired = draw.choice(names), draw.choice(types["instance_type"].sort().to_list())
     new = launch(where(instance_type=launched), instance_type=f"{launched}-{seed}")(day, 1)
-    return drop(where(instance_type=retired), *(n for n in new if "instance_type" in new[n]))(
-        new, 1
-    )
+    tables = [name for name in new if "instance_type" in new[name]]
+    return drop(where(instance_type=retired), tables)(new, 1)
 
 
 def test_ordinary_days_hold_hardly_a_row(clouds):

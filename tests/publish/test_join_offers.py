@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.cases import named_cases
+from tests.helpers.expected import assert_rows
 from tests.helpers.releases import machine, price, region, rows, tables
 
 from hwprices.publish import join
@@ -34,58 +36,36 @@ def single_offer(*price_rows: dict[str, Any], **more: Any) -> dict[str, Any]:
     return join_prices(*price_rows, **more).tables["offers"].row(0, named=True)
 
 
-def values(row: dict[str, Any], columns: str) -> list[Any]:
-    return [row[name] for name in columns.split()]
-
-
 def m7i(amount: str | None, **more: Any) -> dict[str, Any]:
     return price("aws", "us-east-1", "m7i.xlarge", amount, **more)
 
 
-def test_what_the_vendor_says_of_the_machine_is_carried_over() -> None:
-    stated = {
-        "network_gbps_max": 10.0,
-        "block_storage_gbps_baseline": 0.65,
-        "block_storage_gbps_max": 4.75,
-        "block_storage_iops_baseline": 3600,
-        "block_storage_iops_max": 18750,
-    }
-    row = single_offer(m7i("0.2016"), types=[machine("aws", "m7i.xlarge", **stated)])
-    assert {name: row[name] for name in stated} == stated
+MONEY = ("hourly", "upfront")
+
+
+def price_of(amount: float | None, **columns: Any) -> dict[str, Any]:
+    """Make a price of a case."""
+    usual = {"provider": "aws", "region": "us-east-1", "instance_type": "m7i.xlarge"}
+    row = usual | columns
+    money = {name: Decimal(str(row[name])) for name in MONEY if name in row}
+    text = None if amount is None else str(amount)
+    place = (row.pop("provider"), row.pop("region"), row.pop("instance_type"))
+    return price(*place, text, **row | money)
+
+
+@named_cases("publish/offers")
+def test_offers_have_each_price_in_its_column(case: dict[str, Any]) -> None:
+    types = [
+        machine(t.pop("provider"), t.pop("instance_type"), **t)
+        for t in map(dict, case.get("types", []))
+    ]
+    sheet = [result(float(value), **dict(*more)) for value, *more in case.get("benchmarks", [])]
+    costs = [price_of(amount, **dict(*more)) for amount, *more in case["prices"]]
+    joined = join_prices(*costs, types=types, benchmarks=rows("benchmarks", *sheet))
+    assert_rows(joined.tables["offers"], case["offers"])
 
 
 COMMITMENT = {"purchase_option": "reserved", "commitment_plan": "standard", "term_months": 12}
-PLAN = {"purchase_option": "savings_plan", "term_months": 12, "payment_option": "no_upfront"}
-ALL_UPFRONT = {"payment_option": "all_upfront", "hourly": 0, "upfront": Decimal("1138.8")}
-
-
-def test_every_option_has_its_column() -> None:
-    row = single_offer(
-        m7i("0.20"),
-        m7i("0.15", **COMMITMENT, payment_option="no_upfront"),
-        m7i("0.14", **COMMITMENT, payment_option="partial_upfront", upfront=Decimal(600)),
-        m7i("0.13", **COMMITMENT, **ALL_UPFRONT),
-        m7i("0.10", **COMMITMENT | {"term_months": 36}, payment_option="no_upfront"),
-        m7i("0.16", **PLAN, commitment_plan="compute"),
-        m7i("0.145", **PLAN, commitment_plan="ec2_instance"),
-    )
-    expected = {
-        "on_demand_usd_per_hour": Decimal("0.2"),
-        "on_demand_usd_per_year": Decimal(1752),
-        "reserved_1y_no_upfront_usd_per_hour": Decimal("0.15"),
-        "reserved_1y_partial_upfront_usd_per_hour": Decimal("0.14"),
-        "reserved_1y_partial_upfront_usd": Decimal(600),
-        "reserved_1y_all_upfront_usd_per_hour": Decimal("0.13"),
-        "reserved_1y_all_upfront_usd": Decimal("1138.8"),
-        "compute_savings_plan_1y_no_upfront_usd_per_hour": Decimal("0.16"),
-        "ec2_instance_savings_plan_1y_no_upfront_usd_per_hour": Decimal("0.145"),
-        "best_1y_usd_per_hour": Decimal("0.13"),
-        "best_1y_option": "reserved_1y_all_upfront",
-        "best_1y_discount": pytest.approx(0.35),
-        "best_3y_option": "reserved_3y_no_upfront",
-        "best_3y_discount": pytest.approx(0.5),
-    }
-    assert {name: row[name] for name in expected} == expected
 
 
 def test_every_purchase_has_a_column_or_is_convertible() -> None:
@@ -107,37 +87,6 @@ def test_every_purchase_has_a_column_or_is_convertible() -> None:
     assert convertible["option"].null_count() == convertible.height
 
 
-def test_monthly_payments_are_not_upfront() -> None:
-    row = single_offer(m7i("0.15", **COMMITMENT, payment_option="monthly"))
-    assert row["reserved_1y_no_upfront_usd_per_hour"] == Decimal("0.15")
-
-
-def test_spot_is_the_cheapest_zone_and_says_which() -> None:
-    zonal = {"purchase_option": "spot"}
-    row = single_offer(
-        m7i("0.20"),
-        m7i("0.09", zone="us-east-1a", **zonal),
-        m7i("0.07", zone="us-east-1c", **zonal),
-        m7i("0.07", zone="us-east-1b", flags=["spot_equals_on_demand"], **zonal),
-    )
-    spot = values(row, "spot_usd_per_hour spot_zone spot_discount")
-    assert spot == [Decimal("0.07"), "us-east-1b", pytest.approx(0.65)]
-    assert row["flags"] == ["spot_equals_on_demand"]
-
-
-def test_prices_that_offers_does_not_show_are_left_out() -> None:
-    others = [
-        m7i("0.01", os="windows"),
-        m7i("0.02", license_model="byol"),
-        m7i("0.03", software="sql_std"),
-        m7i("0.04", tenancy="dedicated"),
-        m7i("0.05", tenancy="host"),
-        m7i("0.06", flags=["placeholder"]),
-    ]
-    assert single_offer(m7i("0.20"), *others)["on_demand_usd_per_hour"] == Decimal("0.2")
-    assert join_prices(*others).tables["offers"].is_empty()
-
-
 def test_a11_yuan_never_become_dollars() -> None:
     row = single_offer(
         price("aws", "cn-north-1", "m7i.xlarge", "1.5", currency="CNY"),
@@ -148,53 +97,6 @@ def test_a11_yuan_never_become_dollars() -> None:
     assert row["spot_discount"] is None
 
 
-def test_dollars_are_shown_where_a_region_is_priced_in_both() -> None:
-    both = single_offer(
-        price("azure", "westeurope", "D2", "0.10", currency="EUR"),
-        price("azure", "westeurope", "D2", "0.11"),
-        price("azure", "westeurope", "D2", "0.05", currency="EUR", purchase_option="spot"),
-        types=[machine("azure", "D2")],
-    )
-    found = values(both, "currency on_demand_usd_per_hour spot_usd_per_hour")
-    assert found == ["USD", Decimal("0.11"), None]
-
-
-def test_a_missing_price_says_why() -> None:
-    assert single_offer(m7i(None))["on_demand_reason"] == "gpu_sku_missing"
-    assert single_offer(m7i("0.1", purchase_option="spot"))["on_demand_reason"] == "not_listed"
-    assert single_offer(m7i("0.2"))["on_demand_reason"] is None
-
-
-def test_an_unknown_machine_keeps_its_price() -> None:
-    row = single_offer(price("aws", "us-east-1", "k1.large", "0.3"))
-    assert row["on_demand_usd_per_hour"] == Decimal("0.3")
-    assert values(row, "vcpus estimated_watts usd_per_accelerator_hour") == [None] * 3
-
-
-def test_mixed_accelerators_are_never_divided() -> None:
-    device = {"vendor_name": "a", "count": 1.0, "memory_gib": 16.0}
-    mixed = machine("aws", "x", device="nvidia-t4", count=2, gib=16) | {
-        "accelerators": [
-            {"accelerator_id": "nvidia-t4", **device},
-            {"accelerator_id": "nvidia-l4", **device, "vendor_name": "b"},
-        ]
-    }
-    row = single_offer(price("aws", "us-east-1", "x", "4"), types=[mixed])
-    unknown = "accelerator_id usd_per_accelerator_hour usd_per_gib_accelerator_memory_hour"
-    assert values(row, unknown) == [None] * 3
-    assert row["accelerator_count"] == 2
-
-
-def test_fractions_of_a_device_count() -> None:
-    row = single_offer(
-        price("aws", "us-east-1", "g6f", "0.2"),
-        types=[machine("aws", "g6f", device="nvidia-l4", count=0.125, gib=24)],
-    )
-    assert row["usd_per_accelerator_hour"] == Decimal("1.6")
-    assert row["accelerator_memory_gib"] == 3
-    assert row["usd_per_vcpu_hour"] is None
-
-
 def result(value: float, **more: Any) -> dict[str, Any]:
     return {
         **{"accelerator_id": "nvidia-l4", "suite": "mlperf_inference", "round": "v5.1"},
@@ -203,31 +105,6 @@ def result(value: float, **more: Any) -> dict[str, Any]:
         "system": f"somebody/{value}",
         **more,
     }
-
-
-def test_tokens_need_the_same_number_of_the_same_accelerator() -> None:
-    sheet = rows(
-        "benchmarks",
-        result(1000.0),
-        result(500.0, accelerator_count=4),
-        result(9000.0, accelerator_id="nvidia-h100-sxm5-80gb"),
-    )
-    listed = [machine("aws", f"g{n}", device="nvidia-l4", count=n, gib=24) for n in (1, 4, 8)]
-    table = join_prices(
-        *(price("aws", "us-east-1", f"g{n}", "3.6") for n in (1, 4, 8)),
-        types=listed,
-        benchmarks=sheet,
-    ).tables["offers"]
-    assert dict(table.select("instance_type", "usd_per_million_tokens_llama2_70b").iter_rows()) == {
-        "g1": None,
-        "g4": Decimal(2),
-        "g8": Decimal(1),
-    }
-    assert table["benchmark_rounds"].to_list() == [
-        [],
-        ["llama2-70b-99/v5.1/somebody/500.0"],
-        ["llama2-70b-99/v5.1/somebody/1000.0"],
-    ]
 
 
 MEDIAN = {"result": None, "per_accelerator": 50.0, "derived": True, "system_count": 3}
@@ -309,15 +186,6 @@ def test_a_cpu_has_the_mean_of_other_providers_before_an_average(order: int) -> 
         assert watts == pytest.approx([idle, full, 4 * (idle + 0.5 * (full - idle))])
 
 
-def test_an_offer_says_that_its_machine_is_not_described() -> None:
-    """Azure prices 323 sizes that its list of sizes lacks, among them ND96is_H100_v5."""
-    offers = join_prices(m7i("0.2"), price("azure", "westeurope", "unlisted", "1")).tables["offers"]
-    assert dict(offers.select("instance_type", "flags").iter_rows()) == {
-        "m7i.xlarge": [],
-        "unlisted": ["machine_unknown"],
-    }
-
-
 def test_the_sheets_place_goes_before_the_vendors() -> None:
     """Azure's API puts spaincentral at 3.42 degrees east, in the Mediterranean."""
     vendor = rows(
@@ -363,7 +231,8 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
     vendor = {name: f.lazy() for name, f in tables(costs, types, availability=offered).items()}
     sold = join.build(vendor, {"accelerators": load("accelerators")}).tables["accelerators"]
     row = sold.filter(accelerator_id="nvidia-l4").row(0, named=True)
-    assert values(row, "regions region_count instance_type_count") == [["aws/r1", "aws/r3"], 2, 4]
+    counts = (row["regions"], row["region_count"], row["instance_type_count"])
+    assert counts == (["aws/r1", "aws/r3"], 2, 4)
 
 
 def test_the_cheapest_device_is_neither_a_private_persons_nor_where_the_machine_is_not() -> None:
@@ -402,8 +271,8 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
         {"component_prices": rows("component_prices", part, part | a_slice).lazy()},
         {"accelerators": sheet},
     )
-    row = joined.tables["accelerators"].filter(accelerator_id=device).row(0, named=True)
-    sold = values(row, "providers region_count instance_type_count min_part_usd_per_hour")
-    assert sold == [["gcp"], 1, 0, Decimal("1.46")]
+    columns = ("providers", "region_count", "instance_type_count", "min_part_usd_per_hour")
+    sold = joined.tables["accelerators"].filter(accelerator_id=device).select(columns)
+    assert sold.rows() == [(["gcp"], 1, 0, Decimal("1.46"))]
     others = joined.tables["accelerators"].filter(accelerator_id="nvidia-rtx-4090")
     assert others["providers"].to_list() == [[]]

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+import yaml
 from tests.helpers import processes
 from tests.helpers.cases import cases
 from tests.helpers.releases import fleet, stage
@@ -279,49 +280,13 @@ def test_what_commands_answer_methods_answer() -> None:
     assert methods == answers
 
 
-H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
-
-
-@pytest.mark.parametrize(
-    ("command", "ask"),
-    [
-        ("device 'H100 SXM'", lambda data: data.device("H100 SXM")),
-        (
-            "device nvidia-l4 --usd-per EUR=1.1",
-            lambda data: data.device("nvidia-l4", usd_per={"EUR": 1.1}),
-        ),
-        (
-            "tco --utilisation 0.8 --usd-per-kwh 0.2 --lifetime-years 4 --pue 1",
-            lambda data: data.tco(hwprices.Ownership(4, 0.8, 0.2, 1)),
-        ),
-        (
-            "recommend llama-3.1-8b germany --users 4 --input 900 --precision fp8",
-            lambda data: data.recommend(
-                "llama-3.1-8b", precision="fp8", concurrency=4, input_tokens=900, country="DE"
-            ),
-        ),
-        (
-            "recommend 7B --workload lora --tokens 1e8 --budget 50",
-            lambda data: data.recommend("7B", "lora", tokens=1e8, budget=50),
-        ),
-        (
-            "recommend sdxl --objective throughput --where cloud",
-            lambda data: data.recommend("sdxl", objective="throughput", where="cloud"),
-        ),
-        (
-            "compare p5.48xlarge a3-highgpu-8g --os linux",
-            lambda data: data.compare("p5.48xlarge", "a3-highgpu-8g", os="linux"),
-        ),
-        (
-            "explain p5.48xlarge --region us-east-1 --os linux --option on_demand",
-            lambda data: data.explain("p5.48xlarge", **H100),
-        ),
-    ],
-)
-def test_a_method_answers_as_its_command(market, command, ask) -> None:
-    arguments = [*shlex.split(command), "--json", "--root", str(market)]
-    result = run(*arguments)
+@cases("read/methods", arguments=yaml.safe_load)
+def test_a_method_answers_as_its_command(market, command, method, arguments) -> None:
+    result = run(*shlex.split(command), "--json", root=market)
     assert result.exit_code == 0, result.stderr
-    answer = ask(hwprices.open(market))
+    if "ownership" in arguments:
+        arguments = {"ownership": hwprices.Ownership(**arguments["ownership"])}
+    names = arguments.pop("names", [])
+    answer = getattr(hwprices.open(market), method)(*names, **arguments)
     values = answer.to_dicts() if isinstance(answer, pl.DataFrame) else answer.to_dict()
     assert json.loads(result.stdout) == json.loads(to_json(values))

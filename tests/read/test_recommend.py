@@ -16,7 +16,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.helpers.cases import cases
+from tests.helpers.cases import cases, optional
 from tests.helpers.releases import Release, with_private_hosts
 
 import hwprices
@@ -236,16 +236,7 @@ def test_attention_makes_long_sequences_dearer(release: Release) -> None:
     assert hours[1] > 2 * hours[0]
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"country": "us"},
-        {"country": "United States"},
-        {"region": "us-east-1,us-central1,eastus"},
-        {"provider": "AWS,gcp,azure"},
-        {"provider": ["aws", "gcp", "azure"]},
-    ],
-)
+@cases("read/recommended_places", limits=yaml.safe_load)
 def test_places_are_understood_as_in_find(release: Release, limits: dict[str, str]) -> None:
     """Every offer of the small release is in these places, however they are spelled."""
     everywhere, _ = ranked(release, "7B", "lora")
@@ -702,18 +693,7 @@ def test_a_question_is_asked_whole(release: Release) -> None:
         recommend(question, budget=5, dataset=release)
 
 
-@pytest.mark.parametrize(
-    ("model", "precision", "machine", "command"),
-    [
-        ("llama-3.3-70b", None, "p5.48xlarge", r"meta-llama/Llama-3\.3-70B\S+ .*fp8"),
-        ("llama-3.3-70b", "bf16", "p5.48xlarge", r"meta-llama/(?!.*--quantization)"),
-        # neither makes INT8 of published weights: they must have been quantized before
-        ("llama-3.3-70b", "int8", "p5.48xlarge", r"MODEL (?!.*--quantization)"),
-        ("gpt-oss-120b", None, "p5.48xlarge", r"openai/gpt-oss-120b (?!.*--quantization)"),
-        ("70B", None, "p5.48xlarge", r"MODEL .*fp8"),
-        ("llama-3.1-8b", None, "ct6e-standard-4t", None),
-    ],
-)
+@cases("read/serve_commands", precision=optional, command=optional)
 def test_commands_of_vllm_and_sglang_fit_the_machine(release, model, precision, machine, command):
     """All accelerators work, the lengths are the question's, and others than GPUs have none."""
     answer = recommend(model, precision=precision, dataset=release).filter(machine=machine)
@@ -752,15 +732,7 @@ def test_machines_are_limited_to_accelerators_by_name(release: Release, limits: 
     assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"words": "cpu"},
-        {"accelerator": "cpu", "machines": "cpus"},
-        {"words": "h100", "machines": "cpus"},
-        {"accelerator": "gpu", "machines": "cpus"},
-    ],
-)
+@cases("read/contradicting_limits", limits=yaml.safe_load)
 def test_accelerators_and_machines_without_any_contradict(release: Release, limits: Any) -> None:
     with pytest.raises(HwpricesError):
         recommend("llama-3.1-8b", **limits, dataset=release)

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from tests.helpers.cases import cases
 from tests.helpers.releases import Release
 
@@ -40,25 +41,17 @@ def served(model: str, **more: Any) -> dict[str, Any]:
     return estimated(works, speed_model()).row(0, named=True)
 
 
-@pytest.mark.parametrize(
-    ("accelerator", "count", "asked", "published"),
-    [
-        # TensorRT-LLM 1.0's performance overview, a filled machine
-        ("nvidia-h200-sxm", 1, ("llama-3.3-70b", "fp8", 1000, 1000, None), 2909),
-        # SemiAnalysis InferenceX, 2025-12-13: eight MI325X, SGLang
-        ("amd-mi325x", 8, ("deepseek-r1", "fp8", 922, 922, 16), 621.5),
-        # ROCm's vLLM on eight MI300X, a batch of 128
-        ("amd-mi300x", 8, ("llama-3.1-70b", "fp8", 128, 2048, 128), 5639.4),
-        # llama.cpp discussion 4167: M2 Ultra
-        ("apple-m2-ultra", 1, ("llama-2-7b", "q4_0", 1, 512, 1), 94.27),
-        # Spare Cores: phi-4 with llama.cpp on an A100 of a2-highgpu-1g
-        ("nvidia-a100-sxm4-40gb", 1, ("phi-4", "q4_k_m", 1, 128, 1), 86.95),
-    ],
+@cases(
+    "read/published_speeds",
+    **dict.fromkeys(("count", "input_tokens", "output_tokens"), int),
+    **dict.fromkeys(("users", "published"), yaml.safe_load),
 )
-def test_a_published_figure_is_within_the_outer_range(accelerator, count, asked, published) -> None:
-    names = ("precision", "input_tokens", "output_tokens", "users")
+def test_a_published_figure_is_within_the_outer_range(
+    accelerator, count, model, precision, input_tokens, output_tokens, users, published
+) -> None:
+    asked = {"input_tokens": input_tokens, "output_tokens": output_tokens, "users": users}
     machine = {"accelerator_id": accelerator, "accelerators": count}
-    answer = served(asked[0], **machine, **dict(zip(names, asked[1:], strict=True)))
+    answer = served(model, precision=precision, **machine, **asked)
     assert answer["basis"] == "measured"
     assert answer["measurement"] is not None
     rate = answer["tokens_per_second"]

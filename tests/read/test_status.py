@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 from tests.helpers import processes
-from tests.helpers.cases import cases
+from tests.helpers.cases import cases, number
 from tests.helpers.terminal import drawn
 
 from hwprices.cli.status import render_status
@@ -48,20 +48,9 @@ def screen(**entries):
     return drawn(render_status(judge(**entries)), width=140)
 
 
-@pytest.mark.parametrize(
-    ("age", "text"),
-    [
-        (timedelta(seconds=-5), "just now"),
-        (timedelta(seconds=59), "just now"),
-        (timedelta(minutes=119), "119 min ago"),
-        (timedelta(hours=5), "5 h ago"),
-        (timedelta(hours=47.9), "47 h ago"),
-        (timedelta(days=9), "9 d ago"),
-        (None, "never"),
-    ],
-)
-def test_an_age_reads_as_people_say_it(age, text):
-    assert ago(age) == text
+@cases("read/ages", seconds=number)
+def test_an_age_reads_as_people_say_it(seconds, text):
+    assert ago(None if seconds is None else timedelta(seconds=seconds)) == text
 
 
 def test_tables_of_a_narrowed_run_are_as_old_as_their_oldest_unit():

@@ -7,6 +7,8 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.releases import AT, prices
 from tests.publish.test_market import quantiles
 
@@ -219,15 +221,7 @@ OTHER_GROUPS = part(*({"instance_type": f"b{i}.large"} for i in range(3_000)), r
 """So many rows that 30 refused ones stay below the limit of the whole table."""
 
 
-@pytest.mark.parametrize(
-    ("own", "group"),
-    [
-        ({}, "us-east-1"),
-        ({"os": "windows"}, "windows"),
-        ({"purchase_option": "spot"}, "spot"),
-        ({"os": "sles", "region": "eu-west-1"}, "sles"),
-    ],
-)
+@cases("stage/groups", own=yaml.safe_load)
 def test_a_group_that_loses_many_rows_stops_the_provider(tmp_path, own, group):
     rows = [{**name, **own} for name in names(100)]
     others = [] if own == {} else [{"instance_type": f"c{i}.large"} for i in range(400)]

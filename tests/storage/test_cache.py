@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
 from hwprices.storage import scratch
@@ -75,15 +77,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     assert all(name(path.read_bytes()) == path.name for path in files)
 
 
-@pytest.mark.parametrize(
-    ("variables", "gib"),
-    [
-        ({}, None),
-        ({"HWPRICES_CACHE": ""}, None),
-        ({"HWPRICES_CACHE": "~/copies"}, 1),
-        ({"HWPRICES_CACHE": "~/copies", "HWPRICES_CACHE_GIB": "0.5"}, 0.5),
-    ],
-)
+@cases("storage/no_cache", variables=yaml.safe_load, gib=yaml.safe_load)
 def test_there_is_none_unless_a_variable_names_a_folder(monkeypatch, tmp_path, variables, gib):
     for variable in ("HWPRICES_CACHE", "HWPRICES_CACHE_GIB"):
         monkeypatch.delenv(variable, raising=False)

@@ -9,14 +9,6 @@ from tests.helpers.cases import cases, optional
 from tests.helpers.gcp_pages import (
     N2_RATES,
     Tables,
-    core_and_ram,
-    fee,
-    machine_type,
-    n2_skus,
-    n2_zones,
-    normalise_skus,
-    sku,
-    spot_core_and_ram,
 )
 
 from hwprices.providers.gcp.compose import LINE_COLUMNS, OFFER_KEY, MachinePrices
@@ -58,22 +50,6 @@ def test_local_disks_of_c3_stay_at_the_full_price(sample: Tables) -> None:
     parts = sample.components(row["price_id"])
     found = {name: line["purchase_option"] for name, line in parts.items()}
     assert found == {"core": "committed_use", "ram": "committed_use", "local_ssd": "on_demand"}
-
-
-def test_local_disks_of_h4d_have_the_discount_of_h4d(tmp_path: Path) -> None:
-    """17 % and 38 % off all of it, as the price page has it; the sample lacks H4D's SKUs."""
-    skus = [
-        *core_and_ram("H4D", "0.036075", "0.001288"),
-        sku("H4D Instance Local SSD running in Iowa", "0.11313"),
-    ]
-    listed = machine_type(
-        "h4d-highmem-192-lssd", 192, 1488 * 1024, description="1488GB RAM, 10 local SSD"
-    )
-    tables = normalise_skus(tmp_path, skus, [listed])
-    rows = tables.flexible("h4d-highmem-192-lssd")
-    assert abs(rows[12]["hourly"] - Decimal("7.821995746")) < NANO
-    assert abs(rows[36]["hourly"] - Decimal("5.842936581")) < NANO
-    assert rows[12]["flags"] == []
 
 
 def test_each_line_is_a_share_of_googles_on_demand_sku(sample: Tables) -> None:
@@ -133,39 +109,6 @@ def test_all_prices_of_the_sample_agree_with_those_by_hand(sample: Tables) -> No
             else:  # each unit price is rounded at the tenth decimal
                 assert abs(actual - expected) < Decimal("1e-6"), row["instance_type"]
     assert not derived
-
-
-def test_a_gpu_attached_to_n1_pays_the_full_price(tmp_path: Path) -> None:
-    skus = [
-        sku("N1 Predefined Instance Core running in Americas", "0.031611", group="N1Standard"),
-        sku("N1 Predefined Instance Ram running in Americas", "0.004237", group="N1Standard"),
-        sku("Nvidia Tesla T4 GPU running in Iowa", "0.35"),
-    ]
-    with_gpu = machine_type("n1-standard-4", 4, 15360, ("nvidia-tesla-t4", 1))
-    row = normalise_skus(tmp_path, skus, [with_gpu]).flexible("n1-standard-4")
-    cores_and_memory = 4 * Decimal("0.031611") + 15 * Decimal("0.004237")
-    assert row[12]["hourly"] == cores_and_memory * Decimal("0.72") + Decimal("0.35")
-    assert row[36]["hourly"] == cores_and_memory * Decimal("0.54") + Decimal("0.35")
-    assert row[12]["flags"] == row[36]["flags"] == ["uncommitted_parts"]
-
-
-def test_a_license_is_added_and_spot_has_no_commitment(tmp_path: Path) -> None:
-    windows = fee("Windows Server 2025 Datacenter Edition on VM", "0.046")
-    skus = [*n2_skus(), *spot_core_and_ram("N2", "0.01", "0.001"), windows]
-    tables = normalise_skus(tmp_path, skus, n2_zones())
-    linux = 2 * Decimal(N2_RATES["core"]) + 8 * Decimal(N2_RATES["ram"])
-    assert tables.flexible("n2-standard-2")[12]["hourly"] == linux * Decimal("0.72")
-    windows = tables.flexible("n2-standard-2", os="windows")[12]
-    assert windows["hourly"] == linux * Decimal("0.72") + 2 * Decimal("0.046")
-    assert windows["basis"] == "derived"
-    options = tables.table("prices").filter(os="linux")["purchase_option"].value_counts()
-    assert dict(options.iter_rows()) == {"on_demand": 1, "spot": 1, "committed_use": 2}
-
-
-def test_a_price_that_is_not_known_has_none_under_a_commitment(tmp_path: Path) -> None:
-    tables = normalise_skus(tmp_path, n2_skus()[:1], n2_zones())  # without memory
-    assert tables.prices("n2-standard-2")[("on_demand", 0)]["price_reason"] == "ram_sku_missing"
-    assert tables.flexible("n2-standard-2") == {}
 
 
 def test_lines_never_go_to_an_offer_without_a_price(project: Path) -> None:

@@ -24,22 +24,6 @@ from hwprices.providers import UnreadablePageError, gcp
 from hwprices.providers.gcp.listings import SkuList
 
 
-def test_g5_c2_for_many_regions_and_with_instance(tmp_path) -> None:
-    both, dammam = {"regions": ["us-central1", "us-east1"]}, {"regions": ["me-central2"]}
-    skus = [
-        sku("Compute optimized Core running in Americas", "0.03398", **both),
-        sku("Compute optimized Ram running in Americas", "0.00455", **both),
-        sku("Compute optimized Instance Core running in Dammam", "0.05", **dammam),
-        sku("Compute optimized Instance Ram running in Dammam", "0.006", **dammam),
-    ]
-    zones = ("us-central1-a", "us-east1-b", "me-central2-a")
-    types = [machine_type("c2-standard-4", 4, 16384)]
-    tables = normalise_skus(tmp_path, skus, dict.fromkeys(zones, types))
-    hourly = [tables.hourly("c2-standard-4", region=zone[:-2]) for zone in zones]
-    americas = 4 * Decimal("0.03398") + 16 * Decimal("0.00455")
-    assert hourly == [americas, americas, Decimal("0.296")]
-
-
 def test_g8_whole_dollars_nanos_free_tier_and_no_time(tmp_path: Path) -> None:
     gpu = sku("Nvidia H100 80GB GPU running in Iowa", "9.796550569")
     found = gpu["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]

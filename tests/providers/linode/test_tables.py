@@ -10,30 +10,12 @@ import pytest
 import yaml
 from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, Request, StubServer
-from tests.helpers.vendor_tables import Tables, json_unit, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units, record_of
 
 from hwprices import providers
 
-TYPE: dict[str, Any] = {
-    "id": "g6-standard-2",
-    "label": "Linode 4GB",
-    "class": "standard",
-    "price": {"hourly": 0.036, "monthly": 24.0},
-    "region_prices": [],
-    "memory": 4096,
-    "disk": 81920,
-    "vcpus": 2,
-    "gpus": 0,
-    "network_out": 4000,
-    "successor": None,
-}
-REGION = {
-    "id": "us-east",
-    "label": "Newark, NJ",
-    "country": "us",
-    "status": "ok",
-    "capabilities": ["Linodes"],
-}
+TYPE = record_of("linode", "types")
+REGION = record_of("linode", "places")
 
 
 @pytest.fixture
@@ -56,53 +38,11 @@ def test_a_region_may_have_a_price_of_its_own(sample, region, machine, hourly) -
     assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
 
 
-def test_a_machine_has_its_figures(sample: Tables) -> None:
-    row = sample.one("instance_types", instance_type="g1-gpu-rtx6000-2")
-    (device,) = row["accelerators"]
-    found = (device["accelerator_id"], device["count"], device["memory_gib"])
-    assert found == ("nvidia-quadro-rtx-6000", 2, 24)
-    figures = ("vcpus", "memory_gib", "local_disk_gib", "network_gbps_max")
-    assert [row[name] for name in figures] == [16, 64, 1280, 10]
-
-
 def test_limited_plans_are_priced_where_they_are_available(sample: Tables) -> None:
     sold = sample["prices"].filter(instance_type="g1-gpu-rtx6000-4")["region"]
     assert sold.sort().to_list() == ["ap-south", "ap-west"]
     assert sample["availability"].filter(instance_type="g1-gpu-rtx6000-4").height == 27
     assert sample["prices"].filter(instance_type="g6-standard-2").height == 34
-
-
-def test_a_limited_plan_that_is_nowhere_available_has_no_price(read: Callable[..., Tables]) -> None:
-    gone = {"plan": "g6-standard-2", "region": "us-east", "available": False}
-    tables = read([TYPE], (gone,))
-    assert tables["prices"].height == 0
-    assert tables.counts == {"out_of_scope:available=false": 1}
-    assert tables.one("availability", region="us-east")["offered"] is False
-
-
-def test_a_region_without_machines_has_no_price(read: Callable[..., Tables]) -> None:
-    storage = REGION | {"id": "us-store", "capabilities": ["Object Storage"]}
-    tables = read([TYPE], regions=(REGION, storage))
-    assert tables["prices"]["region"].to_list() == ["us-east"]
-    assert tables["regions"].height == 2
-
-
-def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
-    """GPU plans are in the public list at 0, with prices of their own in some regions."""
-    other = REGION | {"id": "us-sea"}
-    price = {"id": "us-sea", "hourly": 2.5, "monthly": 1800.0}
-    tables = read(
-        [TYPE | {"price": {"hourly": 0, "monthly": 0}, "region_prices": [price]}],
-        regions=(REGION, other),
-    )
-    rows = tables["prices"].select("region", "hourly", "price_reason").sort("region").rows()
-    assert rows == [("us-east", None, "listed_at_zero"), ("us-sea", Decimal("2.5"), None)]
-
-
-def test_a_video_card_is_no_gpu(read: Callable[..., Tables]) -> None:
-    plan = TYPE | {"label": "Accelerated 24GB NETINT Quadra T1U X1", "accelerated_devices": 1}
-    row = read([plan]).one("instance_types", instance_type="g6-standard-2")
-    assert (row["accelerator_kind"], row["accelerator_count"]) == ("media", 1)
 
 
 @cases("linode/refused", change=yaml.safe_load)

@@ -9,17 +9,16 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases, number
-from tests.helpers.vendor_tables import Body, Tables, json_unit, landed_units, sample_pages
+from tests.helpers.vendor_tables import (
+    Body,
+    Tables,
+    json_unit,
+    landed_units,
+    record_of,
+    sample_pages,
+)
 
-H100: dict[str, Any] = {
-    "id": "NVIDIA H100 80GB HBM3",
-    "displayName": "H100 SXM",
-    "memoryInGb": 80,
-    "securePrice": 3.29,
-    "communityPrice": 2.69,
-    "secureSpotPrice": 3.29,
-    "communitySpotPrice": 2.69,
-}
+H100 = record_of("runpod", "gpu_types")
 
 
 class Read(Tables):
@@ -62,26 +61,9 @@ def sample(project: Path) -> Read:
 ONE_H100 = "1x NVIDIA H100 80GB HBM3"
 
 
-def test_secure_and_community_are_platforms_with_prices_of_their_own(sample: Read) -> None:
-    assert sample.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.29")
-    assert sample.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
-    found = sample["regions"].select("region", "kind").rows()
-    assert found == [("secure", "platform"), ("community", "platform")]
-
-
 def test_community_is_not_spot(sample: Read) -> None:
     """A public index calls it interruptible."""
     assert set(sample["prices"]["purchase_option"]) == {"on_demand"}
-
-
-def test_spot_is_a_row_only_where_it_is_lower(read) -> None:
-    made = read({"communitySpotPrice": 1.35})
-    assert made.prices == {
-        (ONE_H100, "secure", "on_demand"): Decimal("3.29"),
-        (ONE_H100, "community", "on_demand"): Decimal("2.69"),
-        (ONE_H100, "community", "spot"): Decimal("1.35"),
-    }
-    assert made.counts["out_of_scope:spot=not_below_on_demand"] == 1
 
 
 def test_zero_is_not_a_price(sample: Read) -> None:
@@ -91,12 +73,6 @@ def test_zero_is_not_a_price(sample: Read) -> None:
     assert sample.counts["out_of_scope:not_in_cloud=secure"] > 0
 
 
-def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
-    made = read({"secureCloud": True, "communityCloud": False, "communitySpotPrice": 0.5})
-    assert {cloud for _, cloud, _ in made.prices} == {"secure"}
-    assert made.counts["out_of_scope:not_in_cloud=community"] == 1
-
-
 def test_the_mi300x_has_a_placeholder_in_the_community_cloud(sample: Read) -> None:
     """Known wrong number O1: 0.50 USD beside 2.39 in the Secure Cloud, which alone has it."""
     prices = sample["prices"].filter(instance_type="1x AMD Instinct MI300X OAM")
@@ -104,28 +80,6 @@ def test_the_mi300x_has_a_placeholder_in_the_community_cloud(sample: Read) -> No
     assert flags == {"secure": [], "community": ["placeholder"]}
     flagged = sample["prices"].filter(pl.col("flags").list.len() > 0)
     assert flagged["instance_type"].to_list() == ["1x AMD Instinct MI300X OAM"]
-
-
-@pytest.mark.parametrize("price", [0, None, 0.0])
-def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
-    made = read({"securePrice": price, "secureSpotPrice": price})
-    assert {cloud for _, cloud, _ in made.prices} == {"community"}
-
-
-@pytest.mark.parametrize("most", [8, "8"])
-def test_a_machine_costs_its_number_of_gpus(read, most) -> None:
-    made = read({"maxGpuCount": most})
-    assert made.prices["8x NVIDIA H100 80GB HBM3", "secure", "on_demand"] == Decimal("26.32")
-    assert made["instance_types"].height == 8
-    parts = made["price_components"].filter(
-        instance_type="8x NVIDIA H100 80GB HBM3", region="secure"
-    )
-    assert parts.select("quantity", "unit_price").row(0) == (8, Decimal("3.29"))
-
-
-@pytest.mark.parametrize("most", [None, 0, -1, 1000, "eight", 2.5, True])
-def test_without_a_number_of_gpus_there_is_one(read, most) -> None:
-    assert read({"maxGpuCount": most})["instance_types"].height == 1
 
 
 def test_minima_of_cpu_and_memory_are_not_the_machines(sample: Read) -> None:
@@ -140,65 +94,12 @@ def test_the_id_has_the_form_factor(sample: Read, gpu_type: str, accelerator: st
     assert device["accelerator_id"] == accelerator
 
 
-def test_where_the_list_says_who_has_a_type_it_is_availability(read) -> None:
-    made = read({"secureCloud": True, "communityCloud": False})
-    rows = made["availability"].select("region", "offered").sort("region").rows()
-    assert rows == [("community", False), ("secure", True)]
-
-
-def test_a_price_below_zero_is_in_quarantine(read) -> None:
-    made = read({"securePrice": -1, "secureSpotPrice": None})
-    assert made.refused["reason"].to_list() == ["price_not_positive"]
-    assert {cloud for _, cloud, _ in made.prices} == {"community"}
-
-
 @cases("runpod/refused", change=yaml.safe_load)
 def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refused) -> None:
     made = read(change, {"id": "NVIDIA H200"})
     assert made.refusals == [(refused, None)]
     assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
     assert made.pages.unreadable == []
-
-
-@pytest.mark.parametrize("name", ["securePrice", "communityPrice"])
-def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> None:
-    """Known wrong number O5: the repeated on-demand price became a spot price."""
-    made = read({name: ...}, {"id": "NVIDIA H200"})
-    cloud = "secure" if "secure" in name else "community"
-    assert made.refusals == [("unknown_column", name)]
-    clouds = {(machine, of) for machine, of, _ in made.prices}
-    both = {("1x NVIDIA H200", "secure"), ("1x NVIDIA H200", "community")}
-    other = (ONE_H100, "community" if cloud == "secure" else "secure")
-    assert clouds == {*both, other}
-    assert {option for _, _, option in made.prices} == {"on_demand"}
-
-
-def test_without_a_spot_price_a_cloud_keeps_its_price_on_demand(read) -> None:
-    made = read({"secureSpotPrice": ...})
-    assert made.prices == read({}).prices
-    assert made.refusals == [("unknown_column", "secureSpotPrice")]
-    assert read({"secureSpotPrice": ..., "communitySpotPrice": ...}).refusals == []
-
-
-CASE_12 = {
-    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition": (0.5, 1.64, ["secure"]),
-    "NVIDIA RTX A2000": (0.5, 0.12, ["secure"]),
-    "AMD Instinct MI300X OAM": (2.39, 0.5, ["community"]),
-    "NVIDIA RTX A4500": (0.25, 0.19, []),
-    "NVIDIA GeForce RTX 3090": (0.5, 0.22, []),
-    "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb": (0.59, 0.5, []),
-}
-"""Prices in both clouds that RunPod listed in 2026-08, and in which cloud there is no machine."""
-
-
-@pytest.mark.parametrize("name", CASE_12)
-def test_o4_either_cloud_may_have_the_placeholder(read, name) -> None:
-    """Known wrong number O4: the placeholder of the Secure Cloud made the real price look wrong."""
-    secure, community, wrong = CASE_12[name]
-    prices = {"securePrice": secure, "communityPrice": community}
-    made = read({"id": name, **prices, "secureSpotPrice": None, "communitySpotPrice": None})
-    flagged = made["prices"].filter(pl.col("flags").list.contains("placeholder"))
-    assert flagged["region"].to_list() == wrong
 
 
 @cases("runpod/slices", listed=int, count=number, memory=yaml.safe_load, total=yaml.safe_load)
@@ -251,10 +152,3 @@ def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> Non
     made = Read("runpod", landed_units("runpod", tmp_path, [unit]))
     assert [code for code, _ in made.refusals] == [reason]
     assert made["stock"]["region"].unique().to_list() == ["community"]
-
-
-def test_numbers_as_text_are_numbers(read) -> None:
-    prices = {name: str(H100[name]) for name in H100 if name.endswith("Price")}
-    made = read({"memoryInGb": "80"} | prices)
-    assert made.prices == read({}).prices
-    assert made["instance_types"]["accelerator_memory_gib"].to_list() == [80]

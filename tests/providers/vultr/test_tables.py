@@ -9,31 +9,9 @@ import pytest
 import yaml
 from tests.helpers.cases import cases, optional
 from tests.helpers.stub_server import Reply, Request, StubServer
-from tests.helpers.vendor_tables import Tables, json_unit, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units, record_of
 
-PLAN: dict[str, Any] = {
-    "id": "vc2-2c-4gb",
-    "vcpu_count": 2,
-    "ram": 4096,
-    "disk": 80,
-    "disk_count": 1,
-    "hourly_cost": 0.027,
-    "type": "vc2",
-    "locations": ["fra"],
-    "gpu_brand": "none",
-    "cpu_vendor": "AMD",
-    "deploy_ondemand": True,
-    "deploy_preemptible": False,
-    "location_cost": {},
-}
-QUARTER = PLAN | {
-    "id": "vcg-a40-6c-30g-12vram",
-    "gpu_brand": "NVIDIA",
-    "gpu_type": "NVIDIA_A40",
-    "gpu_vram_gb": 12,
-    "gpu_count": "1/4",
-}
-UNNAMED = PLAN | {"id": "vcg-x900-4c-16g-32vram", "gpu_brand": "AMD"}
+PLAN = record_of("vultr", "plans")
 
 
 @pytest.fixture
@@ -64,51 +42,11 @@ def test_a_gpu_is_what_the_plan_or_its_rule_says(sample, machine, accelerator, c
     assert found == (accelerator, count, memory)
 
 
-def test_a_share_of_a_gpu_has_its_share_of_the_memory(read: Callable[..., Tables]) -> None:
-    row = read(QUARTER).one("instance_types", instance_type=QUARTER["id"])
-    assert (row["accelerator_count"], row["accelerator_memory_gib"]) == (0.25, 12)
-
-
-def test_a_gpu_plan_that_names_none_has_an_unknown_one(read: Callable[..., Tables]) -> None:
-    tables = read(UNNAMED, PLAN | {"id": "vbm-8-new-gpu"}, PLAN)
-    rows = tables["instance_types"].sort("instance_type")
-    assert rows["accelerator_kind"].to_list() == ["gpu", "none", "gpu"]
-    assert rows["accelerator_count"].to_list() == [None, 0, None]
-
-
-def test_a_place_may_have_prices_of_its_own(read: Callable[..., Tables]) -> None:
-    costs = {"sao": {"hourly_cost": 0.041, "monthly_cost": 30}}
-    tables = read(PLAN | {"locations": ["fra", "sao", ""], "location_cost": costs})
-    rows = tables["prices"].select("region", "hourly").sort("region").rows()
-    assert rows == [("fra", Decimal("0.027")), ("sao", Decimal("0.041"))]
-    assert tables["availability"].height == 2
-
-
-def test_a_free_plan_has_no_price(read: Callable[..., Tables]) -> None:
-    row = read(PLAN | {"hourly_cost": 0}).one("prices", region="fra")
-    assert (row["hourly"], row["price_reason"]) == (None, "listed_at_zero")
-
-
-def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
-    metal = PLAN | {"id": "vbm-4c", "cpu_threads": 8, "disk": 960, "disk_count": 2}
-    network_only = PLAN | {"id": "vx1-g-2c-8g", "storage_type": "block_storage"}
-    del metal["vcpu_count"]
-    rows = read(metal, network_only)["instance_types"].sort("instance_type").to_dicts()
-    found = [(row["vcpus"], row["memory_gib"], row["arch"]) for row in rows]
-    assert found == [(8, 4, "x86_64"), (2, 4, "x86_64")]
-    assert [round(row["local_disk_gib"]) for row in rows] == [1788, 0]
-
-
 @cases("vultr/refused", change=yaml.safe_load)
 def test_what_is_not_understood_is_refused(read, change, reason) -> None:
     tables = read(PLAN | change, PLAN | {"id": "vc2-1c-1gb"})
     assert tables.refused.select("table", "reason").rows() == [("prices", reason)]
     assert tables["prices"]["instance_type"].to_list() == ["vc2-1c-1gb"]
-
-
-def test_a_renamed_flag_is_refused(read: Callable[..., Tables]) -> None:
-    plan = {name: value for name, value in PLAN.items() if name != "deploy_ondemand"}
-    assert read(plan).refused["word"].to_list() == ["deploy_ondemand"]
 
 
 PATH = "/plans-metal"

@@ -1,21 +1,21 @@
 """Mistakes and genuine events that the gate is measured by, as changes of a release's tables.
 
-Their authors did not write the gate, and they name no check of it. ``changes`` has the
-tables of cases; this module has the changes that they are made of and the comparison of tables
-that says which cells a change altered and which of them were published.
+Their authors did not write the gate, and they name no check of it. The cases are in
+``tests/cases/gate``, and ``changes`` reads them; this module has the changes that they are made of
+and the comparison of tables that says which cells a change altered and which of them were
+published.
 
 They are applied to a release of any size: to the sample in the tests, to one of millions of rows
 elsewhere. A case that alters no row of a release is refused there.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
 import polars as pl
-from tests.helpers import cases
 
 from hwprices.rows.prices import price_id
 from hwprices.schemas import PRICE_KEY
@@ -32,6 +32,15 @@ Value = pl.Expr | str | float | bool | None
 """What a column becomes: an expression, or a value (text is a value, not a column)."""
 
 MONEY = ("hourly", "upfront", "effective_hourly")
+
+PLAN = ("purchase_option", "commitment_plan", "payment_option")
+SAME = {
+    "machine": ("region", "zone", "instance_type", "tenancy", "currency"),
+    "system": ("os", "software", "license_model"),
+    "plan": PLAN,
+    "term": (*PLAN, "term_months"),
+}
+"""Columns of a price that have the same values in two prices, by what the two share."""
 
 EVERY = pl.lit(True)
 
@@ -65,13 +74,6 @@ class Case:
         """List the ``differences`` of what is collected that are wrong, or an event's own."""
         names = self.tables or after.keys()
         return differences(frames, {**frames, **{name: after[name] for name in names}})
-
-
-def read_cases(name: str, changes: Mapping[str, Change]) -> list[Case]:
-    """Read the cases of ``tests/cases/gate/<name>.csv``; ``changes`` has the change of each id."""
-    rows = cases.rows(f"gate/{name}", days=int, slack=float, tables=lambda cell: (*cell.split(),))
-    assert [row["id"] for row in rows] == list(changes)
-    return [Case(**row, change=changes[row["id"]]) for row in rows]
 
 
 # -- comparison -------------------------------------------------------------------------------
@@ -178,24 +180,14 @@ def _matches(name: str, value: object) -> pl.Expr:
     return pl.col(name).is_null() if value is None else pl.col(name) == value
 
 
-def machine(*names: str) -> pl.Expr:
-    """Select the rows of machine types."""
-    return where(instance_type=[*names])
-
-
-def region(*names: str) -> pl.Expr:
-    """Select the rows of regions."""
-    return where(region=[*names])
-
-
-ON_DEMAND = where(purchase_option="on_demand")
-SPOT = where(purchase_option="spot")
-LINUX = where(os="linux")
-
-
 def one_in(count: int) -> pl.Expr:
     """Select a fixed share of the prices, scattered over all of them."""
     return pl.col("price_id").str.slice(0, 8).str.to_integer(base=16) % count == 0
+
+
+def share_of(share: float) -> pl.Expr:
+    """Select a fixed pseudo-random share of the prices."""
+    return pl.col("price_id").str.slice(0, 6).str.to_integer(base=16) < int(share * 16**6)
 
 
 # -- changes ----------------------------------------------------------------------------------
@@ -212,14 +204,14 @@ def together(*changes: Change) -> Change:
     return change
 
 
-def edit(table: str, rows: pl.Expr, **columns: Value) -> Change:
+def edit(table: str, rows: pl.Expr = EVERY, **columns: Value) -> Change:
     """Set columns of some rows. Prices whose key changes get the id of the new key."""
 
     def change(tables: Tables, _: int) -> Tables:
         frame = tables[table]
         values = [
             pl.when(rows.fill_null(False))
-            .then(_expression(value).cast(frame.schema[name]))
+            .then(expression(value).cast(frame.schema[name]))
             .otherwise(name)
             .alias(name)
             for name, value in columns.items()
@@ -232,39 +224,39 @@ def edit(table: str, rows: pl.Expr, **columns: Value) -> Change:
     return change
 
 
-def _expression(value: Value) -> pl.Expr:
+def expression(value: Value) -> pl.Expr:
+    """Return the expression of a value."""
     return value if isinstance(value, pl.Expr) else pl.lit(value)
 
 
-def scale(factor: str, rows: pl.Expr = EVERY, *columns: str) -> Change:
+def scale(factor: float, rows: pl.Expr = EVERY, columns: Sequence[str] = MONEY) -> Change:
     """Multiply the money of some prices: all of its columns, or those that are named."""
-    return edit("prices", rows, **{c: _times(c, factor) for c in columns or MONEY})
+    return edit("prices", rows, **{c: _times(c, factor) for c in columns})
 
 
-def _times(column: str, factor: str) -> pl.Expr:
-    return (pl.col(column) * Decimal(factor)).cast(Money)
+def _times(column: str, factor: float) -> pl.Expr:
+    return (pl.col(column) * Decimal(str(factor))).cast(Money)
 
 
-def types(rows: pl.Expr, **columns: Value) -> Change:
+def types(rows: pl.Expr = EVERY, **columns: Value) -> Change:
     """Set columns of some machine types."""
     return edit("instance_types", rows, **columns)
 
 
-def saved(factor: str) -> Change:
+def saved(factor: float) -> Change:
     """Add savings plans at so many times the on-demand price."""
-    usual = ON_DEMAND & LINUX & where(tenancy="shared")
+    usual = where(purchase_option="on_demand", os="linux", tenancy="shared")
     plan = {"purchase_option": "savings_plan", "commitment_plan": "compute"}
     terms = {"term_months": 12, "payment_option": "no_upfront"}
     added = launch(usual, ["prices"], **plan, **terms)
     return together(added, scale(factor, where(purchase_option="savings_plan")))
 
 
-def drop(rows: pl.Expr = EVERY, *tables: str) -> Change:
-    """Leave rows out of some tables, of prices if none is named."""
+def drop(rows: pl.Expr = EVERY, tables: Sequence[str] = ("prices",)) -> Change:
+    """Leave rows out of some tables."""
 
     def change(frames: Tables, _: int) -> Tables:
-        lost = [*tables] or ["prices"]
-        return {**frames, **{name: _without(frames[name], rows) for name in lost}}
+        return {**frames, **{name: _without(frames[name], rows) for name in tables}}
 
     return change
 
@@ -274,17 +266,17 @@ def _without(frame: pl.DataFrame, rows: pl.Expr) -> pl.DataFrame:
     return frame.with_columns(is_lost).filter(~pl.col("is_lost")).drop("is_lost")
 
 
-def creeping(percent: str, rows: pl.Expr) -> Change:
+def creeping(percent: float, rows: pl.Expr = EVERY) -> Change:
     """Move the money of some prices by a percentage a day, compounded since the first day."""
 
     def change(tables: Tables, day: int) -> Tables:
-        factor = (1 + Decimal(percent) / 100) ** day
-        return scale(str(round(factor, 9)), rows)(tables, day)
+        factor = (1 + Decimal(str(percent)) / 100) ** day
+        return scale(float(round(factor, 9)), rows)(tables, day)
 
     return change
 
 
-def by_figure(column: str, rows: pl.Expr, *, divide: bool = False) -> Change:
+def by_figure(column: str, rows: pl.Expr = EVERY, *, divide: bool = False) -> Change:
     """Multiply or divide the money of some prices by a figure of their machine type."""
 
     def change(tables: Tables, day: int) -> Tables:
@@ -300,14 +292,18 @@ def by_figure(column: str, rows: pl.Expr, *, divide: bool = False) -> Change:
     return change
 
 
-def take(to: pl.Expr, other: pl.Expr, *on: str) -> Change:
-    """Put the money of other prices in the place of these, where the columns ``on`` agree."""
+def take(to: pl.Expr, other: pl.Expr, same: Sequence[str]) -> Change:
+    """Put the money of other prices in the place of these, where the columns ``same`` agree.
+
+    ``same`` are names of columns and of SAME.
+    """
+    on = [column for name in same for column in SAME.get(name, (name,))]
 
     def change(tables: Tables, _: int) -> Tables:
         prices = tables["prices"]
         donors = prices.filter(other, pl.col("effective_hourly").is_not_null())
         donors = donors.select(*on, *(pl.col(c).alias(f"{c}_other") for c in MONEY))
-        donors = donors.unique(list(on), keep="first", maintain_order=True).with_columns(has=True)
+        donors = donors.unique(on, keep="first", maintain_order=True).with_columns(has=True)
         pairs = prices.join(donors, on=on, how="left", nulls_equal=True, maintain_order="left")
         taken = to & pl.col("has").is_not_null()
         money = [pl.when(taken).then(f"{c}_other").otherwise(c).alias(c) for c in MONEY]
@@ -323,15 +319,15 @@ def exchange(column: str, first: str, second: str, rows: pl.Expr = EVERY) -> Cha
 
     def change(tables: Tables, day: int) -> Tables:
         one, two = rows & (both == first), rows & (both == second)
-        forth = take(one, two, *on)(tables, day)["prices"]
-        back = take(two, one, *on)(tables, day)["prices"]
+        forth = take(one, two, on)(tables, day)["prices"]
+        back = take(two, one, on)(tables, day)["prices"]
         prices = pl.concat([back.filter(two), forth.filter(~two)])
         return {**tables, "prices": prices}
 
     return change
 
 
-def launch(rows: pl.Expr, only: Sequence[str] = (), **columns: Value) -> Change:
+def launch(rows: pl.Expr = EVERY, only: Sequence[str] = (), **columns: Value) -> Change:
     """Add copies of rows under another name, in every table that has the columns concerned.
 
     ``rows`` and ``columns`` say what is copied and what the copies have instead: a region under
@@ -340,7 +336,7 @@ def launch(rows: pl.Expr, only: Sequence[str] = (), **columns: Value) -> Change:
 
     def change(tables: Tables, _: int) -> Tables:
         concerned = set(rows.meta.root_names())
-        values = {name: _expression(value) for name, value in columns.items()}
+        values = {name: expression(value) for name, value in columns.items()}
         added = dict(tables)
         for name, frame in tables.items():
             has = [c for c in values if c in frame.columns]
@@ -383,7 +379,7 @@ def name_again(old: str, new: str) -> Change:
     return change
 
 
-def reprice(factor: str, rows: pl.Expr) -> Change:
+def reprice(factor: float, rows: pl.Expr) -> Change:
     """Multiply the prices of SKUs and of all machines that have them as a part.
 
     ``rows`` select component prices, of clouds that sell parts. The parts of each machine add up

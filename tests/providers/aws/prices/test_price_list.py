@@ -4,11 +4,11 @@ Ids such as a1 are those of docs/known-wrong-numbers.md.
 """
 
 import json
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import polars as pl
 import pytest
+import yaml
 from polars.testing import assert_frame_equal
 from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
 from tests.helpers.cases import cases, optional
@@ -30,21 +30,6 @@ def one(frame: pl.DataFrame, **where) -> dict:
     rows = frame.filter(**where).to_dicts()
     assert len(rows) == 1, rows
     return rows[0]
-
-
-def test_on_demand_line_becomes_a_price_with_its_ids(landed):
-    row = one(landed(line()).table("prices"))
-    expected = {
-        "hourly": Decimal("0.0960000000"),
-        "effective_hourly": Decimal("0.0960000000"),
-        **{"os": "linux", "software": "none", "license_model": "included", "tenancy": "shared"},
-        **{"purchase_option": "on_demand", "commitment_plan": None, "term_months": 0},
-        **{"payment_option": "none", "zone": None, "flags": [], "sku_id": "6C86BEPQVG73ZGGR"},
-        "sku_price_id": "6C86BEPQVG73ZGGR.JRTCKXETXF.6YS6EN2CT7",
-        "effective_from": datetime(2026, 7, 1, tzinfo=UTC),
-        "source_url": "https://aws.test/prices",
-    }
-    assert {name: row[name] for name in expected} == expected
 
 
 RECORDED_M5_LARGE = [(*row.values(),) for row in case_rows("aws/reserved_m5_large", fee=optional)]
@@ -137,147 +122,11 @@ def test_a12_every_term_of_every_platform_of_x2iedn(landed, project):
         ), (where, figure)
 
 
-@pytest.mark.parametrize("step", [1, -1])
-def test_a2_windows_with_and_without_license_are_two_rows(landed, step):
-    byol = {"License Model": "Bring your own license", "operation": "RunInstances:0800"}
-    windows = {"Operating System": "Windows", "operation": "RunInstances:0002"}
-    lines = [line(SKU="BYOL", **windows | byol), line("0.1880000000", SKU="LI", **windows)]
-    prices = landed(*lines[::step]).table("prices").filter(os="windows")
-    found = dict(prices.select("license_model", "hourly").rows())
-    assert found == {"byol": Decimal("0.096"), "included": Decimal("0.188")}
-
-
-def test_a4_idle_reservations_and_zero_lines_are_no_prices(landed):
-    pages = landed(
-        line(),
-        line("0.0960000000", SKU="U", CapacityStatus="UnusedCapacityReservation"),
-        line("0.0000000000", SKU="A", CapacityStatus="AllocatedCapacityReservation"),
-        line("0.0000000000", SKU="H", Tenancy="Host"),
-        line("0.0000000000", SKU="Z", **{"Instance Type": "z0.large"}),
-    )
-    prices = pages.table("prices")
-    assert prices.height == 2
-    assert one(prices, instance_type="z0.large")["price_reason"] == "listed_at_zero"
-    counts = pages.counts()
-    assert counts["out_of_scope:capacity_status=UnusedCapacityReservation"] == 1
-    assert counts["out_of_scope:capacity_status=AllocatedCapacityReservation"] == 1
-    assert counts["out_of_scope:tenancy=Host"] == 1
-
-
-def test_a9_unknown_family_and_region_are_carried_through(landed):
-    place = {"Region Code": "xx-moon-9", "Location": "Moon"}
-    pages = landed(line(SKU="K", **{"Instance Type": "k1.large", **place}), region="xx-moon-9")
-    assert one(pages.table("prices"))["instance_type"] == "k1.large"
-    assert one(pages.table("regions"))["kind"] == "region"
-    columns = ("family", "generation", "vcpus", "memory_gib")
-    assert pages.table("instance_types").select(columns).rows() == [("k1", "1", 2, 8.0)]
-
-
-def test_a11_yuan_stays_yuan(landed):
-    place = {"Location": "China (Beijing)", "Region Code": "cn-north-1"}
-    pages = landed(line("0.7390000000", Currency="CNY", **place), region="cn-north-1")
-    assert one(pages.table("prices"))["currency"] == "CNY"
-    assert one(pages.table("regions"))["kind"] == "china"
-
-
-def test_hosts_and_metal(landed):
-    host = {"Product Family": "Dedicated Host", "CapacityStatus": "AllocatedHost"}
-    host |= {"Instance Type": "m5"}
-    metal = {"Product Family": "Compute Instance (bare metal)", "Instance Type": "m5.metal"}
-    pages = landed(
-        line("4.6080000000", SKU="M", **metal),
-        line("5.0690000000", SKU="D", **host, Tenancy="Host"),
-        line("0.0000000000", SKU="R", **host, Tenancy="Reserved"),
-    )
-    columns = ("instance_type", "hourly", "tenancy", "flags")
-    assert sorted(pages.table("prices").select(columns).rows()) == [
-        ("m5", Decimal("5.069"), "host", ["whole_host"]),
-        ("m5.metal", Decimal("4.608"), "shared", []),
-    ]
-    assert one(pages.table("instance_types"), instance_type="m5.metal")["bare_metal"] is True
-    assert pages.counts() == {"out_of_scope:dedicated_host_at_zero": 1}
-
-
-def test_a21_a_machine_that_is_sold_by_the_host_only_is_described(landed):
-    metal = {"Product Family": "Compute Instance (bare metal)", "Tenancy": "Host"}
-    host = {"Product Family": "Dedicated Host", "CapacityStatus": "AllocatedHost"}
-    mac = {"Instance Type": "mac2.metal", "vCPU": "8", "Memory": "16 GiB"}
-    pages = landed(
-        line("0.6500000000", SKU="D", Tenancy="Host", **{**host, "Instance Type": "mac2"}),
-        line("0.0000000000", SKU="M", **metal, **mac),
-        line("0.0000000000", SKU="H", Tenancy="Host", Memory="1 GiB"),
-        line(),
-    )
-    types = pages.table("instance_types")
-    found = types.select("instance_type", "vcpus", "memory_gib").rows()
-    assert found == [("m5.large", 2, 8.0), ("mac2.metal", 8, 16.0)]
-    hosts = pages.table("prices").filter(tenancy="host")
-    assert hosts.select("instance_type", "hourly").rows() == [("mac2", Decimal("0.65"))]
-
-
-def test_local_zones_wavelength_zones_and_gov(landed):
-    local = {"Location Type": "AWS Local Zone", "Region Code": "us-west-2-lax-1"}
-    wavelength = {"Location Type": "AWS Wavelength Zone", "Region Code": "us-east-1-wl1"}
-    gov = {"Location": "AWS GovCloud (US-West)", "Region Code": "us-gov-west-1"}
-    pages = landed(
-        line("0.0960000000"),
-        line("0.1200000000", SKU="L", Location="US West (Los Angeles)", **local),
-        line("0.1300000000", SKU="W", Location="Boston", **wavelength),
-        line("0.1210000000", SKU="G", **gov),
-        line("0.0000000000", SKU="O", **{"Location Type": "AWS Outposts"}),
-    )
-    assert {
-        row["region"]: (row["kind"], row["parent_region"])
-        for row in pages.table("regions").to_dicts()
-    } == {
-        "us-east-1": ("region", None),
-        "us-west-2-lax-1": ("local_zone", "us-west-2"),
-        "us-east-1-wl1": ("wavelength", "us-east-1"),
-        "us-gov-west-1": ("gov", None),
-    }
-    assert pages.counts() == {"out_of_scope:location_type=AWS Outposts": 1}
-
-
-def term(lease: str, payment: str, **more: str) -> dict[str, str]:
-    return {
-        "TermType": "Reserved",
-        "LeaseContractLength": lease,
-        "PurchaseOption": payment,
-        "OfferingClass": "standard",
-        **more,
-    }
-
-
-FEE = {"Unit": "Quantity", "StartingRange": "", "EndingRange": ""}
-WRONG = [  # words that are not known are in test_new_words.py
-    ("platform_disagrees", {"operation": "RunInstances:0002"}),
-    ("unknown_operation", {"operation": "RunInstances:zzzz"}),
-    ("unknown_platform", {"Pre Installed S/W": "SQL Quantum"}),
-    ("unknown_term", {"TermType": "Leased"}),
-    ("unknown_term", term("2yr", "No Upfront")),
-    ("unknown_term", term("1yr", "Heavy Utilization")),
-    ("tiered_price", {"StartingRange": "744"}),
-    ("unreadable_price", {"PricePerUnit": "call us"}),
-    ("unreadable_price", {"PricePerUnit": "-1"}),
-    ("no_instance_type", {"Instance Type": ""}),
-    ("missing_upfront", term("1yr", "All Upfront")),
-    ("missing_hourly", term("1yr", "Partial Upfront", **FEE)),
-]
-
-
-@pytest.mark.parametrize(("reason", "columns"), WRONG)
+@cases("aws/wrong_lines", columns=yaml.safe_load)
 def test_a_line_that_cannot_be_a_price_is_refused_with_the_reason(landed, reason, columns):
     pages = landed(line(), line(SKU="WRONG", **columns))
     assert pages.refused()["reason"].to_list() == [reason]
     assert pages.table("prices").height == 1
-
-
-def test_all_upfront_without_an_hourly_line_costs_its_fee_alone(landed):
-    pages = landed(*reserved("1yr", "standard", "All Upfront", None, "494"))
-    row = one(pages.table("prices"))
-    assert (row["hourly"], row["upfront"]) == (0, 494)
-    assert row["effective_hourly"] == round(Decimal(494) / 8760, 10)
-    assert pages.refused().is_empty()
 
 
 def test_fees_find_their_rates_in_any_order(landed):
@@ -296,15 +145,6 @@ def test_fees_find_their_rates_in_any_order(landed):
     assert prices[0]["upfront"].null_count() == 4  # those without upfront
     for other in prices[1:]:
         assert_frame_equal(other, prices[0])
-
-
-def test_two_terms_of_two_fees_each_are_refused_in_any_order(landed):
-    """Rates and fees have the same terms in the same order, but which fee is whose is unknown."""
-    rate, fee = reserved("1yr", "standard", "Partial Upfront", "0.0290000000", "252")
-    lines = [rate, fee, {**rate, "PricePerUnit": "0.03"}, {**fee, "PricePerUnit": "253"}]
-    pages = landed(*lines)
-    assert pages.table("prices").is_empty()
-    assert sorted(pages.refused()["reason"]) == ["double_upfront"] * 2 + ["missing_upfront"] * 2
 
 
 def test_a_fee_and_a_rate_without_sku_are_not_paired(tmp_path):
@@ -364,17 +204,6 @@ def test_a_list_read_in_batches_gives_the_same_rows(tmp_path, monkeypatch):
         assert counts == tables[0][2]
 
 
-def test_a_rate_code_that_does_not_begin_with_the_sku_is_kept_as_it_is(landed):
-    codes = ["OTHER.JRTCKXETXF.6YS6EN2CT7", "6C86BEPQVG73ZGGR", "6C86BEPQVG73ZGGR.JRTCKXETXF."]
-    names = ["m5.large", "m5.xlarge", "m5.2xlarge"]
-    lines = [
-        line(**{"RateCode": code, "Instance Type": name})
-        for code, name in zip(codes, names, strict=True)
-    ]
-    prices = landed(*lines).table("prices")
-    assert [one(prices, instance_type=name)["sku_price_id"] for name in names] == codes
-
-
 def test_columns_are_found_by_name_whatever_their_order(landed):
     columns = line(**{"Region Code": ""})
     absent = {"Region Code", "MarketOption", "Current Generation", "CapacityStatus"}
@@ -411,7 +240,3 @@ def test_lines_of_a_local_zone_with_a_file_of_its_own_are_left_to_it(tmp_path):
     pages.add("prices", "us-west-2-lax-1", price_list([zone]))
     assert sorted(pages.table("prices")["region"]) == ["us-west-2", "us-west-2-lax-1"]
     assert pages.counts() == {"out_of_scope:region=another_file": 1}
-
-
-def test_money_keeps_ten_decimals(landed):
-    assert one(landed(line("0.0000000001")).table("prices"))["hourly"] == Decimal("0.0000000001")

@@ -22,13 +22,6 @@ from hwprices.providers.aws.savings_plans import read_page, savings_plan_rows
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 
 
-BYOL = {
-    "Operating System": "Windows",
-    "License Model": "Bring your own license",
-    "operation": "RunInstances:0800",
-}
-
-
 SKU = "6C86BEPQVG73ZGGR"
 
 
@@ -36,35 +29,6 @@ def plan_prices(tmp_path, body: bytes, *lines) -> tuple[pl.DataFrame, LandedPage
     landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list(list(lines) or [line()]))
     landed.add("savings_plans", "us-east-1", body, suffix="json")
     return landed.table("prices").filter(purchase_option="savings_plan"), landed
-
-
-def test_a3_compute_and_instance_plans_are_two(tmp_path):
-    body = savings_plans(
-        "us-east-1",
-        ("EC2", "EC2InstanceSavingsPlans", "1yr", "No Upfront", [(SKU, "0.0600000")]),
-        ("COMPUTE", "ComputeSavingsPlans", "1yr", "No Upfront", [(SKU, "0.0700000")]),
-        ("ALL", "ComputeSavingsPlans", "3yr", "All Upfront", [(SKU, "0.0440000")]),
-    )
-    prices, landed = plan_prices(tmp_path, body)
-    columns = ("commitment_plan", "term_months", "payment_option", "hourly", "upfront")
-    assert sorted(prices.select(*columns, "sku_id", "sku_price_id").rows()) == [
-        ("compute", 12, "no_upfront", Decimal("0.07"), None, SKU, f"COMPUTE.{SKU}"),
-        ("compute", 36, "all_upfront", Decimal("0.044"), None, SKU, f"ALL.{SKU}"),
-        ("ec2_instance", 12, "no_upfront", Decimal("0.06"), None, SKU, f"EC2.{SKU}"),
-    ]
-    assert prices["effective_hourly"].equals(prices["hourly"])
-    assert landed.refused().is_empty()
-
-
-def test_a2_a_windows_plan_shows_the_windows_price(tmp_path):
-    lines = (line(SKU="LIN"), line("0.188", SKU="LI", **WINDOWS), line("0.096", SKU="BYOL", **BYOL))
-    body = one_plan(("LI", "0.16"), ("BYOL", "0.07"), ("LIN", "0.07"))
-    prices, _ = plan_prices(tmp_path, body, *lines)
-    assert sorted(prices.select("os", "license_model", "hourly").rows()) == [
-        ("linux", "included", Decimal("0.07")),
-        ("windows", "byol", Decimal("0.07")),
-        ("windows", "included", Decimal("0.16")),
-    ]
 
 
 @pytest.mark.parametrize("usage", ["BoxUsage:any", "EBSOptimized:any"])
@@ -77,18 +41,6 @@ def test_a_sku_that_the_price_list_describes_in_two_ways_is_ambiguous(tmp_path, 
     assert prices["sku_id"].to_list() == ["OTHER"]
     assert landed.refused().filter(reason="ambiguous_sku")["message"].to_list() == [
         f"the price list describes SKU {SKU} in two ways"
-    ]
-
-
-@pytest.mark.parametrize(("term", "payment"), [("5yr", "No Upfront"), ("1yr", "Some Upfront")])
-def test_a_plan_of_an_unknown_term_or_payment_is_refused(tmp_path, term, payment):
-    rates = [("6C86BEPQVG73ZGGR", "0.07"), ("SECOND", "0.08")]
-    body = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", term, payment, rates))
-    prices, landed = plan_prices(tmp_path, body)
-    assert prices.is_empty()
-    word = term if term == "5yr" else payment
-    assert landed.refused().select("message", "word", "dependants").rows() == [
-        ("plan P has an unknown term or payment", word, 1)
     ]
 
 
@@ -175,39 +127,6 @@ def test_a_name_that_comes_twice_makes_the_file_unreadable(tmp_path, once, twice
     assert once in COMPLETE
     with pytest.raises(UnreadablePageError, match="comes twice"):
         read_alone(tmp_path, COMPLETE.replace(once, twice))
-
-
-def test_of_a_plan_that_is_listed_with_two_terms_no_rate_is_known(tmp_path):
-    """The other plans of the file stay."""
-    body = savings_plans(
-        "us-east-1",
-        (*ONE_YEAR, [(SKU, "0.07")]),
-        ("P", "ComputeSavingsPlans", "3yr", "No Upfront", [(SKU, "0.06")]),
-        ("Q", "ComputeSavingsPlans", "3yr", "All Upfront", [(SKU, "0.05")]),
-    )
-    prices, landed = plan_prices(tmp_path, body)
-    assert prices["hourly"].to_list() == [Decimal("0.05")]
-    assert landed.refused().select("reason", "message", "dependants").rows() == [
-        ("ambiguous_sku", "plan P comes twice with different terms", 1)
-    ]
-
-
-def test_a_plan_that_is_listed_twice_is_published_once(tmp_path):
-    """Under its own SKU or another: rates alike count once, and two prices are none."""
-    rates = [("6C86BEPQVG73ZGGR", "0.07"), ("OTHER", "0.05")]
-    kind = ("ComputeSavingsPlans", "1yr", "No Upfront")
-    alike = savings_plans("us-east-1", ("P", *kind, rates), ("Q", *kind, rates))
-    lines = [line(), line(SKU="OTHER", **{"Instance Type": "m5.xlarge"})]
-    prices, landed = plan_prices(tmp_path / "alike", alike, *lines)
-    assert sorted(prices["hourly"]) == [Decimal("0.05"), Decimal("0.07")]
-    assert landed.refused().select("reason", "word", "dependants").rows() == [
-        ("duplicate_key", None, 1)
-    ]
-    other = [("6C86BEPQVG73ZGGR", "0.08"), ("OTHER", "0.05")]
-    differs = savings_plans("us-east-1", ("P", *kind, rates), ("Q", *kind, other))
-    prices, landed = plan_prices(tmp_path / "differs", differs, *lines)
-    assert prices["hourly"].to_list() == [Decimal("0.05")]
-    assert landed.refused()["occurrences"].sum() + landed.refused()["dependants"].sum() == 3
 
 
 def test_plans_without_a_price_list_are_counted(tmp_path):

@@ -1,0 +1,67 @@
+"""Answers of vendors in tests/cases/<provider>/answers.yaml, and the tables that come out.
+
+``base`` has a record of each kind of page and where it is in the answer. A case says how its
+records differ from it (or is read from the bundled sample, where it says nothing), and then the
+rows: all of a table, or some of the sample's.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.cases import FOLDER, entries
+from tests.helpers.expected import assert_case, assert_has_rows
+from tests.helpers.vendor_tables import Body, Tables, json_unit, read_sample, read_units
+
+from hwprices.schemas.tables import TABLES
+
+ABSENT = "(absent)"
+
+Case = Mapping[str, Any]
+
+PROVIDERS = sorted(file.parent.name for file in FOLDER.glob("*/answers.yaml"))
+
+
+def changed(record: Case, change: Any) -> Any:
+    """Return a record with other members; what is ABSENT is left out."""
+    if not isinstance(change, dict):
+        return change
+    return {name: value for name, value in {**record, **change}.items() if value != ABSENT}
+
+
+def units_of(provider: str, base: Case, case: Case) -> list[Body]:
+    """Make the pages of a case."""
+    units = []
+    for records, page in base.items():
+        for key in [key for key in case if key.split()[0] == records] or [records]:
+            changes = case.get(key, page.get("usual", [{}]))
+            if isinstance(changes, dict):
+                content: Any = {n: changed(page["record"], one) for n, one in changes.items()}
+            else:
+                content = [changed(page["record"], one) for one in changes]
+            for name in reversed(page["in"]):
+                content = {name: content}
+            region = key.partition(" ")[2] or page.get("region", "global")
+            units.append(json_unit(provider, page.get("kind", records), content, region))
+    return units
+
+
+@pytest.fixture(scope="module")
+def samples(project: Path) -> dict[str, Tables]:
+    return {provider: read_sample(provider, project) for provider in PROVIDERS}
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [(p, name) for p in PROVIDERS for name in entries(f"{p}/answers") if name != "base"],
+)
+def test_answers_give_these_rows(samples, provider: str, name: str, tmp_path: Path) -> None:
+    read = entries(f"{provider}/answers")
+    base, case = read["base"], read[name]
+    is_sample = not any(key.split()[0] in base for key in case)
+    if not is_sample:
+        assert_case(read_units(provider, tmp_path, units_of(provider, base, case)), case)
+        return
+    for table in case.keys() & TABLES.keys():
+        assert_has_rows(samples[provider][table], case[table])
