@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 import yaml
 
+from hwprices.schemas.tables import TABLES
+
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one in C takes a tenth of the time."""
@@ -59,9 +61,16 @@ def entries(name: str) -> dict[str, Any]:
     }
 
 
-def named_cases(name: str) -> pytest.MarkDecorator:
-    """Run a test, whose argument is ``case``, for each entry of ``tests/cases/<name>.yaml``."""
+def named_cases(name: str, *keys: str) -> pytest.MarkDecorator:
+    """Run a test, whose argument is ``case``, for each entry of ``tests/cases/<name>.yaml``.
+
+    ``keys``: those that the test reads besides the tables, unless it reads all. Another one would
+    not be checked.
+    """
     read = entries(name)
+    unread = {key for case in read.values() for key in case} - {*keys, *TABLES}
+    if keys and unread:
+        raise ValueError(f"{name}.yaml: no test reads {', '.join(sorted(unread))}")
     return pytest.mark.parametrize("case", read.values(), ids=list(read))
 
 

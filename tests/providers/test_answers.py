@@ -60,6 +60,7 @@ def test_answers_give_these_rows(samples, provider: str, name: str, tmp_path: Pa
     read = entries(f"{provider}/answers")
     base, case = read["base"], read[name]
     is_sample = not any(key.split()[0] in base for key in case)
+    assert {key.split()[0] for key in case} <= {*base, *TABLES, "refused", "counts"}
     if not is_sample:
         assert_case(read_units(provider, tmp_path, units_of(provider, base, case)), case)
         return

@@ -53,7 +53,7 @@ def price_of(amount: float | None, **columns: Any) -> dict[str, Any]:
     return price(*place, text, **row | money)
 
 
-@named_cases("publish/offers")
+@named_cases("publish/offers", "types", "benchmarks")
 def test_offers_have_each_price_in_its_column(case: dict[str, Any]) -> None:
     types = [
         machine(t.pop("provider"), t.pop("instance_type"), **t)

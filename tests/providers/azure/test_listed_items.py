@@ -28,7 +28,7 @@ def landed(folder: Path, case: Mapping[str, Any], *, is_turned: bool) -> Landed:
     return pages
 
 
-@named_cases("azure/items")
+@named_cases("azure/items", "items", "sizes", "any_order", "some", "refused", "counts")
 def test_items_give_these_rows(tmp_path: Path, case: Mapping[str, Any]) -> None:
     for is_turned in (False, True) if case.get("any_order") else (False,):
         part = landed(tmp_path / str(is_turned), case, is_turned=is_turned).parts()["prices"]

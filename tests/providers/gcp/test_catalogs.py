@@ -127,7 +127,11 @@ def assert_components(tables: Tables, case: Case) -> None:
         ] == case["rates"]
 
 
-@named_cases("gcp/catalogs")
+@named_cases(
+    "gcp/catalogs",
+    *("series", "spot", "skus", "fees", "zones", "machines", "types", "any_order"),
+    *("flexible", "offers", "parts", "no_parts", "rates", "refused", "counts"),
+)
 def test_a_catalog_gives_these_prices(tmp_path: Path, case: Case) -> None:
     skus = skus_of(case)
     orders = [skus, skus[::-1], random.Random(9).sample(skus, len(skus))]

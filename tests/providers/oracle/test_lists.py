@@ -35,7 +35,7 @@ def shape_of(listed: Any) -> dict[str, Any]:
     return shape(name, *parts, **(members[0] if members else {}))
 
 
-@named_cases("oracle/lists")
+@named_cases("oracle/lists", "products", "shapes", "some", "refused", "counts")
 def test_lists_give_these_rows(case: Mapping[str, Any]) -> None:
     products = [MAKERS[maker](**dict(*members)) for maker, *members in case["products"]]
     tables = read(products, [shape_of(listed) for listed in case.get("shapes", ["H100"])])

@@ -38,7 +38,7 @@ def plan_of(listed: Any) -> Any:
     return {name: value for name, value in made.items() if value is not None}
 
 
-@named_cases("ovh/catalogs")
+@named_cases("ovh/catalogs", "plans", "currency", "refused", "counts")
 def test_a_catalog_gives_these_rows(case: Mapping[str, Any]) -> None:
     tables = read(*map(plan_of, case["plans"]), currency=case.get("currency", "EUR"))
     assert_case(tables, case)
