@@ -179,6 +179,9 @@ class Release:
         if table == "prices":
             numbers = known["file"].drop_nulls().unique().sort()
             return [files[number] for number in numbers] or files[:1]
+        having = [name for name, entry in self.release.providers.items() if table in entry.rows]
+        if having:  # tables of vendors: prices of some clouds have no components
+            known = known.filter(pl.col("provider").is_in(having))
         names, providers = known["instance_type"].unique().sort(), set(known["provider"])
         return [f for f in files if _may_have(f, names.to_list(), providers)] or files[:1]
 
