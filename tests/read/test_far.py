@@ -5,9 +5,11 @@ import shutil
 
 import polars as pl
 import pytest
+from tests.helpers.releases import machine, price, publish, tables
 from tools import object_store
 
 import hwprices
+from hwprices.release import release
 from hwprices.release.versions import sample_root
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
@@ -74,6 +76,32 @@ def test_with_a_cache_a_second_process_fetches_pointer_and_manifest(far, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == copies
     for answer in (first, second, third):
         assert answer.equals(expected)
+
+
+@pytest.mark.parametrize("between", [0, 100], ids=["polars-chooses", "in-one-piece"])
+def test_prices_of_types_that_stand_together_are_read_in_one_piece(
+    tmp_path, monkeypatch, between
+) -> None:
+    """400 regions of each type are twenty row groups, also of types with names around it."""
+    types = {"a2": "m5", "b8": "m4", "c4": "m4", "d6": "m5"}
+    devices = {"m4": "nvidia-l4", "m5": "nvidia-t4"}
+    rows = [price("aws", f"r-{n}", name, f"{n + 1}.0") for name in types for n in range(400)]
+    machines = [
+        machine("aws", name, device=devices[kind], count=1, gib=24) for name, kind in types.items()
+    ]
+    monkeypatch.setattr(parquet, "ROW_GROUP", 20)
+    publish(tmp_path, tables(rows, machines))
+    monkeypatch.setattr(release, "MOST_BETWEEN", between)
+    monkeypatch.setattr(release, "WHOLE_FOR_TYPES", 0)
+    with object_store.served(tmp_path) as store:
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        data = hwprices.open(object_store.ROOT)
+        for asked in (["b8"], ["b8", "c4"], ["a2", "c4"], ["a2", "b8", "d6", "none"]):
+            found = data.scan_types("prices", frozenset(asked)).collect()
+            expected = hwprices.open(str(tmp_path)).scan_types("prices", frozenset(asked))
+            assert found.equals(expected.collect()), asked
+            assert found.height == 400 * len({*asked} & {*types})
 
 
 def test_recommend_of_three_clouds_at_full_size_fetches_3_mb(tmp_path, monkeypatch):

@@ -98,8 +98,8 @@ class _Batch:
 class Arranged:
     """A file and, for prices, its machine types.
 
-    ``types`` has instance_type, file (the file's number) and placeholders (whether a price of the
-    type is flagged as a placeholder).
+    ``types`` has instance_type, file (the file's number), first_row and rows (where the type is in
+    it), and placeholders (whether a price of the type is flagged as a placeholder).
     """
 
     file: TableFile
@@ -137,12 +137,25 @@ def arrange(
     return list(in_parallel(write, batches, lambda batch: batch.rows, FILE_ROWS))
 
 
-_NO_TYPES = pl.DataFrame(schema={TYPE: pl.String, "file": pl.UInt16, "placeholders": pl.Boolean})
+_NO_TYPES = pl.DataFrame(
+    schema={
+        TYPE: pl.String,
+        **{"file": pl.UInt16, "first_row": pl.UInt32, "rows": pl.UInt32},
+        "placeholders": pl.Boolean,
+    }
+)
 
 
 def _types(prices: pl.DataFrame, number: int) -> pl.DataFrame:
-    return prices.group_by(TYPE).agg(
-        file=pl.lit(number, pl.UInt16), placeholders=IS_PLACEHOLDER.any()
+    return (
+        prices.with_row_index("row")
+        .group_by(TYPE)
+        .agg(
+            file=pl.lit(number, pl.UInt16),
+            first_row=pl.col("row").min(),
+            rows=pl.len(),
+            placeholders=IS_PLACEHOLDER.any(),
+        )
     )
 
 

@@ -73,6 +73,10 @@ CACHED = 16 << 20
 """With a cache, the files with some machine types are fetched completely if they have at most these
 bytes in total. A file of 500,000 prices has 13 MB (publish.arrange)."""
 
+MOST_BETWEEN = 24_576
+"""Prices of other types between those of a question, up to which all are read as one piece: a row
+group (rows.parquet)."""
+
 NAMES = ["provider", "region", "instance_type", "accelerator_id", "accelerator_count"]
 """Columns of the price history in ``names_of``."""
 
@@ -95,9 +99,10 @@ def names_of(tables: Tables) -> pl.DataFrame:
     """List the machines that have or had prices, by region.
 
     Columns: provider, region, instance_type, accelerator_id, accelerator_count, ``priced`` (whether
-    the release has a price of it), ``file`` (the number of the file of prices with the type) and
-    ``placeholders`` (whether one of its prices is flagged as a placeholder). Frames made from a
-    release only have provider, region, instance_type and ``priced`` of machines with a price.
+    the release has a price of it), ``file`` (the number of the file of prices with the type),
+    ``first_row`` and ``rows`` (where it is in that file) and ``placeholders`` (whether one of its
+    prices is flagged as a placeholder). Frames made from a release only have provider, region,
+    instance_type and ``priced`` of machines with a price.
     """
     names: pl.DataFrame | None = getattr(tables, "names", None)
     if names is not None:
@@ -286,8 +291,35 @@ class Release:
             if sum(file.bytes for file in chosen) <= CACHED:
                 copies = [self._get(file.key, file.sha256) for file in chosen]
                 return pl.scan_parquet(copies, hive_partitioning=False)
-        files = self.files(table, types)
-        return pl.scan_parquet(files, hive_partitioning=False, **scan_options(self.store.root))
+        files, options = self.files(table, types), scan_options(self.store.root)
+        if table == "prices" and types is not None and not self.store.is_local:
+            places = self._places(types)
+            if len(places) == len(files):
+                return pl.concat(
+                    pl.scan_parquet(file, hive_partitioning=False, **options).slice(first, rows)
+                    for file, (first, rows) in zip(files, places, strict=True)
+                )
+        return pl.scan_parquet(files, hive_partitioning=False, **options)
+
+    def _places(self, types: Collection[str]) -> list[tuple[int, int]]:
+        """Return the first row and the number of rows in each file that has prices of the types.
+
+        Empty if other types are between them: then polars skips the row groups without them.
+        """
+        if "first_row" not in self.names.columns:  # a release made before this column
+            return []
+        first, rows = pl.col("first_row"), pl.col("rows")
+        known = self.names.filter(pl.col("instance_type").is_in(sorted(types)))
+        files = (
+            known.drop_nulls("file")
+            .unique("instance_type")
+            .group_by("file")
+            .agg(first.min(), rows.sum(), length=(first + rows).max() - first.min())
+            .sort("file")
+        )
+        are_together = pl.col("length") - rows <= MOST_BETWEEN
+        places = files.select("first_row", "length").rows()
+        return places if files.select(are_together.all()).item() else []
 
 
 def _may_have(file: "TableFile", names: Sequence[str], providers: Collection[str]) -> bool:
