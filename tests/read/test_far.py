@@ -78,7 +78,7 @@ def test_with_a_cache_a_second_process_fetches_pointer_and_manifest(far, tmp_pat
         assert answer.equals(expected)
 
 
-@pytest.mark.parametrize("between", [0, 100], ids=["polars-chooses", "in-one-piece"])
+@pytest.mark.parametrize("between", [0, 100], ids=["without-others", "with-some-others"])
 def test_prices_of_types_that_stand_together_are_read_in_one_piece(
     tmp_path, monkeypatch, between
 ) -> None:
