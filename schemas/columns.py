@@ -1,16 +1,14 @@
 """Read the columns that columns.csv declares."""
 
-import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from hwprices import schemas
-from hwprices.schemas.vocabulary import VOCABULARIES, Vocabulary
+from hwprices.schemas.vocabulary import VOCABULARIES, Vocabulary, read_sheet
 from hwprices.units import Money, Timestamp
 
 Accelerators = pl.List(
@@ -43,11 +41,11 @@ DTYPES: dict[str, pl.DataType] = {
 }
 """The types of columns.csv."""
 
-MOST_ARGUMENTS = {
+ARGUMENTS = {
     **dict.fromkeys(("gt", "ge", "lt", "le", "str_matches", "max_length"), 1),
-    **{"in_range": 2, "isin": 100},
+    **{"in_range": 2, "isin": None},
 }
-"""The checks that columns.csv may name, and how many arguments they have at most."""
+"""The checks that columns.csv may name, and how many arguments they have; None: one or more."""
 
 SHARED = "shared"  # The table of columns.csv with the columns that several tables have.
 
@@ -79,12 +77,6 @@ class Column:
         return {name: note for name, note in notes.items() if note}
 
 
-def read_sheet(name: str) -> list[dict[str, str]]:
-    """Read the rows of a sheet of this folder."""
-    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
-
-
 def words_of(cell: str) -> list[Any]:
     """Split a cell at spaces. A word in capitals is a constant of ``hwprices.schemas``."""
     words: list[Any] = []
@@ -113,7 +105,7 @@ def _column(row: Mapping[str, str]) -> Column:
     checks: dict[str, list[Any]] = {}
     for check in row["checks"].split("; ") if row["checks"] else []:
         name, *arguments = words_of(check)
-        if not MOST_ARGUMENTS[name] >= len(arguments) > 0:
+        if not arguments or ARGUMENTS[name] not in (None, len(arguments)):
             raise ValueError(f"{check!r} is not a check with its arguments")
         is_number = dtype.is_numeric() or name == "max_length"
         checks[name] = [_number(word) if is_number else word for word in arguments]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hwprices.schemas import rules
-from hwprices.schemas.columns import Column, read_columns, read_sheet, words_of
+from hwprices.schemas.columns import Column, read_columns, words_of
+from hwprices.schemas.vocabulary import read_sheet
 
 if TYPE_CHECKING:
     import pandera.polars as pa

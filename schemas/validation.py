@@ -25,7 +25,7 @@ CHECKS: dict[str, Callable[..., pa.Check]] = {
     "str_matches": pa.Check.str_matches,
     "max_length": lambda length: pa.Check.str_length(max_value=length),
 }
-"""The checks that columns.csv may name."""
+"""How pandera makes each check of ``columns.ARGUMENTS``."""
 
 
 def schema_of(

@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+def read_sheet(name: str) -> list[dict[str, str]]:
+    """Read the rows of a sheet of this folder."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary(Mapping[str, str]):
     """The allowed values of a column: a mapping from value to sentence.
@@ -51,10 +57,9 @@ JOINED = ("price_reasons", "on_demand_reasons")
 
 
 def _read_vocabularies() -> dict[str, Vocabulary]:
-    sheet = Path(__file__).with_suffix(".csv").read_text(encoding="utf-8")
     sentences: defaultdict[str, dict[str, str]] = defaultdict(dict)
     patterns: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for row in csv.DictReader(sheet.splitlines()):
+    for row in read_sheet("vocabulary.csv"):
         values = patterns if row["is_pattern"] == "yes" else sentences
         values[row["vocabulary"]][row["value"]] = row["sentence"]
     # Three vocabularies also have values of another one, which come first.

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from hwprices import schemas
-from hwprices.schemas import columns, tables
-from hwprices.schemas.columns import SHARED, read_sheet
+from hwprices.schemas import columns, tables, validation, vocabulary
+from hwprices.schemas.columns import SHARED
 from hwprices.schemas.validation import fits, schema_of
+from hwprices.schemas.vocabulary import read_sheet
 
 COLUMNS = read_sheet("columns.csv")
 DECLARED = [row["table"] for row in read_sheet("tables.csv")]
@@ -61,6 +62,7 @@ HEAD = "table,column,type,nullable,unit,checks,vocabulary,focus,description\n"
         ("t,c,int32,,,gt zero,,,A number.", "column c of t: "),
         ("t,c,int32,,,gt,,,A number.", "column c of t: .*'gt'"),
         ("t,c,int32,,,gt 0 5,,,A number.", "column c of t: .*'gt 0 5'"),
+        ("t,c,int32,,,in_range 5,,,A number.", "column c of t: .*'in_range 5'"),
         ("t,c,string,,,max_lenght 5,,,A text.", "column c of t: .*'max_lenght'"),
         ("t,c,string,,,str_matches ^a b$,,,A text.", "column c of t: .*a b"),
         ("t,c,string,,,isin a b,tenancies,,A text.", "column c of t: .*vocabulary"),
@@ -71,7 +73,7 @@ HEAD = "table,column,type,nullable,unit,checks,vocabulary,focus,description\n"
 )
 def test_a_mistake_in_a_row_is_named(row, problem, tmp_path, monkeypatch):
     (tmp_path / "columns.csv").write_text(HEAD + row)
-    monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
+    monkeypatch.setattr(vocabulary, "__file__", str(tmp_path / "vocabulary.py"))
     with pytest.raises(ValueError, match=problem):
         columns.read_columns()
 
@@ -88,14 +90,18 @@ def test_a_mistake_in_a_table_is_named(row, problem, tmp_path, monkeypatch):
     (tmp_path / "columns.csv").write_text(HEAD)
     head = "table,name,kinds,extends,key,row_checks,contents,details\n"
     (tmp_path / "tables.csv").write_text(head + row)
-    monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
+    monkeypatch.setattr(vocabulary, "__file__", str(tmp_path / "vocabulary.py"))
     with pytest.raises(ValueError, match=problem):
         tables.read_tables()
 
 
+def test_pandera_has_each_check():
+    assert validation.CHECKS.keys() == columns.ARGUMENTS.keys()
+
+
 def test_a_literal_length_is_a_number(tmp_path, monkeypatch):
     (tmp_path / "columns.csv").write_text(f"{HEAD}t,c,string,,,max_length 3,,,A text.")
-    monkeypatch.setattr(columns, "__file__", str(tmp_path / "columns.py"))
+    monkeypatch.setattr(vocabulary, "__file__", str(tmp_path / "vocabulary.py"))
     schema = schema_of("t", columns.read_columns()["t"], [])
     assert [fits(pl.DataFrame({"c": [text]}), schema) for text in ("abc", "abcd")] == [True, False]
 

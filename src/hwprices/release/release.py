@@ -74,8 +74,8 @@ CACHED = 16 << 20
 bytes in total. A file of 500,000 prices has 13 MB (publish.arrange)."""
 
 MOST_BETWEEN = 24_576
-"""Prices of other types between those of a question, up to which all are read as one piece: a row
-group (rows.parquet)."""
+"""If at most so many prices of other types lie between those that are needed, all are read in one
+piece. A row group has as many (rows.parquet)."""
 
 NAMES = ["provider", "region", "instance_type", "accelerator_id", "accelerator_count"]
 """Columns of the price history in ``names_of``."""
@@ -304,7 +304,8 @@ class Release:
     def _places(self, types: Collection[str]) -> list[tuple[int, int]]:
         """Return the first row and the number of rows in each file that has prices of the types.
 
-        Empty if other types are between them: then polars skips the row groups without them.
+        Empty if more than MOST_BETWEEN prices of other types lie between them: then polars skips
+        row groups by the first and last name in each.
         """
         if "first_row" not in self.names.columns:  # a release made before this column
             return []
