@@ -39,7 +39,7 @@ def ranked(
 ) -> tuple[pl.DataFrame, Mapping[str, str]]:
     """The machines that the job fits on, and the reason by machine for the others."""
     frame = recommend(model, workload, dataset=release, **more)
-    assert frame.columns == OUTPUT
+    assert frame.columns == [*OUTPUT]
     excluded = frame.drop_nulls("excluded_reason")
     assert excluded["excluded"].null_count() == 0, "every code has a sentence"
     reasons = dict(excluded.select("machine", "excluded").iter_rows())
@@ -50,7 +50,7 @@ def ranked(
 def test_which_machines_do_a_job_and_why_others_do_not(release, question, fit, machines) -> None:
     """Texts are patterns; null: not in the answer. ``fit``: all that are ranked, if listed."""
     frame = recommend(**question, dataset=release)
-    assert frame.columns == OUTPUT
+    assert frame.columns == [*OUTPUT]
     assert set(frame["excluded_reason"].drop_nulls()) <= set(REASONS["excluded_reason"])
     if fit:
         assert frame.drop_nulls("rank")["machine"].to_list() == fit.split()
@@ -399,7 +399,7 @@ def with_images(release: Release) -> Release:
 
 def test_images_are_priced_where_they_were_measured(release: Release) -> None:
     frame = recommend("SDXL", dataset=with_images(release))
-    assert frame.columns == OUTPUT
+    assert frame.columns == [*OUTPUT]
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert p5["basis"] == "measured"
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (18 * 3.6))

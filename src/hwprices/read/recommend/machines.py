@@ -138,12 +138,11 @@ def _rented(dataset: Tables, question: Question, asked: Search) -> pl.LazyFrame:
     in_places = replace(EVERY_WAY, providers=asked.providers, regions=asked.regions)
     places = searching.price_conditions(in_places)
     offers = dataset.scan("offers").with_row_index("offer").filter(*places)
-    overlays = rules.as_overlays(question.overlays)
-    priced = (
-        offers_in_usd(offers, question.rates)
-        if overlays is None
-        else apply.apply_to_offers(offers, overlays, question.rates)
-    )
+    if (overlays := rules.as_overlays(question.overlays)) is None:
+        priced = offers_in_usd(offers, question.rates)
+    else:
+        apply.warn_unmatched(dataset, overlays)
+        priced = apply.apply_to_offers(offers, overlays, question.rates)
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
     columns = (*KEY, "burstable", "family", "series", "cpu_models")
     types = (
