@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from hwprices.release.manifest import TableFile
-from hwprices.release.release import is_moving
+from hwprices.release.release import has_accelerators, is_moving
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout
 from hwprices.storage.store import Store
@@ -20,11 +20,6 @@ ROW_GROUP = 24_576
 """Rows of a row group. For one machine type a reader fetches a complete group: 0.6 MB of prices.
 Smaller groups make larger footers, which are fetched with every file (docs/performance.md). A
 multiple of DuckDB's vector size of 2,048."""
-
-OFFERS_GROUP = 1 << 15
-"""Rows of a row group of offers, whose 119 columns take 15 kB of footer per group: most releases
-have one group. Machines with accelerators are in the first, where ``recommend`` looks up price
-ids."""
 
 DIGESTED_ROWS = 100_000
 """Rows that are hashed together. Another number would change the digest of every larger file."""
@@ -98,12 +93,16 @@ def _types(frame: pl.DataFrame) -> tuple[str, str] | None:
 
 def encode(table: str, frame: pl.DataFrame) -> bytes:
     """Make the bytes of a file with rows of a table. Equal rows give equal bytes."""
-    buffer = io.BytesIO()
+    buffer, group = io.BytesIO(), ROW_GROUP
+    if table == "offers":
+        # two groups: machines with accelerators, and the others; each is a chunk of the frame
+        parts = (frame.filter(has_accelerators()), frame.filter(~has_accelerators()))
+        frame, group = pl.concat((part.rechunk() for part in parts), rechunk=False), None
     frame.write_parquet(
         buffer,
         compression="zstd",
         compression_level=LEVEL,
-        row_group_size=OFFERS_GROUP if table == "offers" else ROW_GROUP,
+        row_group_size=group,
         statistics=True,
         arrow_schema=arrow_schema(table),
         metadata={"hwprices.table": table, "hwprices.description": TABLES[table].description},
