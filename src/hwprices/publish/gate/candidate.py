@@ -135,11 +135,6 @@ SUSPECT = {"price_id": pl.String, "region": pl.String, "reference": pl.String}
 
 _ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, "flags")))
 _ID = pl.col("price_id").hash().alias("id")
-_DIFFERS = pl.any_horizontal(
-    pl.col("is_old").is_null(),
-    *(pl.col(name).ne_missing(pl.col(f"old_{name}")) for name in COMPARED),
-    *(pl.col(name).is_null() & pl.col(f"old_{name}").is_not_null() for name in IDS),
-)
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
@@ -180,8 +175,11 @@ class Releases:
         return both.unique("instance_type", keep="first").collect()
 
     def _counted(self, *by: str) -> pl.DataFrame:
-        counts = self.old.priced.with_columns(moving=is_moving()).group_by(*by, "moving")
-        return counts.agg(total=pl.len()).collect(engine="streaming")
+        # with what tells a moving price: judging a few groups is faster than every price
+        priced = self.old.priced.group_by({*by, "provider", "region", "purchase_option"})
+        counts = priced.agg(total=pl.len()).with_columns(moving=is_moving())
+        counts = counts.group_by(*by, "moving").agg(pl.col("total").sum())
+        return counts.collect(engine="streaming")
 
     @cached_property
     def totals(self) -> pl.DataFrame:
@@ -207,8 +205,10 @@ class Releases:
     @cached_property
     def suspects(self) -> pl.DataFrame:
         """Prices whose page was another region's or does not state them: columns of SUSPECT."""
+        # the prices of a page follow each other: compared with the one before, few are left
+        begins = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift()) for n in PAGE)
         new, old = (
-            side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
+            side.table(PRICES).select(PAGE).filter(begins).unique().collect(engine="streaming")
             for side in (self.new, self.old)
         )
         strange = new.join(old, on=PAGE, how="anti").join(old, on="region", how="semi")
@@ -260,11 +260,9 @@ class Releases:
         if not ids["id"].equals(then["id"]):  # files are sorted: prices often keep their place
             gone = then["id"].filter(~then["id"].is_in(ids["id"].implode()))
             then = ids.join(then, on="id", how="left", maintain_order="left")
-        then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
-        # without the other columns, because polars copies frames whose chunks of memory differ
-        pairs = now.select("price_id", *VALUES).hstack(then)
         is_suspect = is_among("price_id", self.suspects["price_id"])
-        differs = pairs.select(_DIFFERS | is_out_of_time(self.now) | is_suspect).to_series()
+        differs = _differs(now, then, self.now) | now.select(is_suspect).to_series()
+        then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
         rows = now.filter(differs).hstack(then.filter(differs)).with_columns(is_new=True)
         if len(gone):
             lost = old.table(PRICES).filter(_ID.is_in(gone.implode()))
@@ -281,6 +279,20 @@ class Releases:
         )
         move = (pl.col("price") / pl.col("old_price")).log()
         return rows.with_columns(move=move, moving=is_moving())
+
+
+def _differs(now: pl.DataFrame, then: pl.DataFrame, today: datetime) -> pl.Series:
+    """Return which rows are new, have changed, or have a date that is out of time.
+
+    Compares column by column: polars copies frames whose chunks of memory differ.
+    """
+    dates = now.select(DATES).hstack(then.select(pl.col(DATES).name.prefix("old_")))
+    differs = then["is_old"].is_null() | dates.select(is_out_of_time(today)).to_series()
+    for name in COMPARED:
+        differs |= now[name].ne_missing(then[name])
+    for name in IDS:
+        differs |= now[name].is_null() & then[name].is_not_null()
+    return differs
 
 
 def is_out_of_time(now: datetime) -> pl.Expr:

@@ -222,16 +222,13 @@ class Spread:
     def refused(self, rows: pl.DataFrame, base: pl.DataFrame) -> pl.DataFrame:
         """Return the ``rows`` out of the range of ``base``, with the columns of REFUSED.
 
-        ``rows`` have price_id, is_old and move. A value that was out of the range before passes,
-        and one that has moved less than news does.
+        ``rows`` have price_id, is_old and move. A value that was out of the range before passes.
         """
         others, judged = (
             side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
             for side in (base, rows)
         )
-        # a known price that moved by less passes, wherever it is
-        is_judged = ~MOVE.exp().is_between(*LEVEL_MOVE).fill_null(False)
-        found = judged.filter(self.applies, is_judged).collect()
+        found = judged.filter(self.applies).collect()
         if found.is_empty():
             return pl.DataFrame(schema=REFUSED)
         value, least, most = (pl.col(name) for name in ("value", "least", "most"))

@@ -60,15 +60,23 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     judged = rows.filter("is_new", _PRICE.is_not_null())
     plain, new = judged.filter(IS_PLAIN), judged.filter(~_OLD)
     found: list[pl.DataFrame] = []
-    if plain.height:
-        now, before = (_plain_prices(side, releases) for side in (releases.new, releases.old))
+    # a known price that moved by less passes, wherever it is
+    far = plain.filter(~compare.MOVE.exp().is_between(*compare.LEVEL_MOVE).fill_null(False))
+    metal = plain.filter("bare_metal")
+    if far.height or metal.height:
+        families = releases.types.filter(compare.is_among("family", metal["family"]))
+        is_needed = compare.is_among("instance_type", families["instance_type"])
+        now, before = (
+            _plain_prices(side, releases, True if far.height else is_needed)
+            for side in (releases.new, releases.old)
+        )
+        found.append(_twins(metal, now, before))
         known = (compare.is_among(n, before[n].drop_nulls()).alias(f"known_{n}") for n in _NEW)
-        plain = plain.with_columns(*known, is_cpu=_IS_CPU)
-        found += [REGIONS.refused(plain, now), *(one.refused(plain, before) for one in PUBLISHED)]
-        found.append(_twins(plain, now, before))
-        if releases.peers is not None:
-            peers = releases.peers.filter(pl.col("provider") != releases.new.provider).collect()
-            found.append(CLOUDS.refused(plain, peers))
+        far = far.with_columns(*known, is_cpu=_IS_CPU)
+        found += [REGIONS.refused(far, now), *(one.refused(far, before) for one in PUBLISHED)]
+    if far.height and releases.peers is not None:
+        peers = releases.peers.filter(pl.col("provider") != releases.new.provider).collect()
+        found.append(CLOUDS.refused(far, peers))
     if new.is_empty():
         return found
     found += _new_prices(new, releases)
@@ -80,9 +88,10 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     return [*found, compare.refuse(new, "on_demand", depends, text)]
 
 
-def _plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
-    """Return the plain prices of a release with the figures of their machines."""
-    plain = side.priced.filter(IS_PLAIN).select(*PLACE, price=PRICE).collect(engine="streaming")
+def _plain_prices(side: Candidate, releases: Releases, is_needed: pl.Expr | bool) -> pl.DataFrame:
+    """Return the plain prices of a release that are needed, with the figures of their machines."""
+    prices = side.priced.filter(is_needed, IS_PLAIN).select(*PLACE, price=PRICE)
+    plain: pl.DataFrame = prices.collect(engine="streaming")
     figures = plain.join(releases.types, on="instance_type", how="left")
     return figures.with_columns(is_cpu=_IS_CPU)
 
@@ -126,14 +135,14 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     )
 
 
-def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+def _twins(metal: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Compare shared bare metal with the virtual machine of its size, by their usual ratio.
 
     Dedicated tenancy, which other tables take for it, costs 6 to 10 % more
     (docs/known-wrong-numbers.md, A13).
     """
     usual, current = (_metal_ratios(machines) for machines in (before, now))
-    metal = rows.filter("bare_metal").select("price_id", *PLACE).join(current, on=PLACE)
+    metal = metal.select("price_id", *PLACE).join(current, on=PLACE)
     ratio = pl.col("ratio")
     for by in ("instance_type", "family"):
         median = usual.group_by(by).agg(ratio.median().alias(f"usual_{by}"))
