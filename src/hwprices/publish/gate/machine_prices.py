@@ -39,13 +39,9 @@ _IS_FAR = ~_RATIO.is_between(
     pl.when("moving").then(compare.SPOT_RANGE).otherwise(compare.SHARED_RISE),
 )
 
-# reason, limit and reference
-ITS_PARTS = (
-    "sum",
-    _IS_STATED & ((_TOTAL / pl.col("price") - 1).abs() > compare.SUM_TOLERANCE),
-    pl.format("hourly and upfront make {}", _TOTAL.round_sig_figs(4)),
-)
-ITS_PAST = (
+LIMITS = (
+    ("sum", _IS_STATED & ((_TOTAL / pl.col("price") - 1).abs() > compare.SUM_TOLERANCE),
+     pl.format("hourly and upfront make {}", _TOTAL.round_sig_figs(4))),
     ("unit", pl.any_horizontal(pl.col(name) != pl.col(f"old_{name}")
                                for name in ("currency", "billing_unit")),
      pl.format("was {} {}", "old_currency", "old_billing_unit")),
@@ -54,6 +50,7 @@ ITS_PAST = (
     ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
     ("jump", _IS_FAR, compare.times()),
 )  # fmt: skip
+"""Reason, limit and reference. Only the first does not need the price that was published."""
 _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
 _IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
 _OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
@@ -81,11 +78,9 @@ def refused_rows(rows: pl.DataFrame, prices: pl.DataFrame, releases: Releases) -
         refuse(known, "older", is_out_of_time(releases.now), dates),
     ]
     judged = rows.filter("is_new", pl.col("price").is_not_null())
+    found += [refuse(judged, *limit) for limit in LIMITS]
     if judged.height:
-        found.append(refuse(judged, *ITS_PARTS))
-        found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
-        rules = ORDER[: 1 if releases.is_first else None]
-        found += _order(judged, rules, prices)
+        found += _order(judged, ORDER[: 1 if releases.is_first else None], prices)
     return pl.concat(found)
 
 
