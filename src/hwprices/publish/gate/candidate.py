@@ -19,7 +19,7 @@ from hwprices.storage.manifests import Origin
 
 PRICES = "prices"
 
-BATCH_ROWS = 300_000  # price rows in memory, in two batches at a time
+BATCH_ROWS = 1_000_000  # price rows in memory, in two batches at a time
 # rows of a first release that are judged together: all are new, 0.1 GB for each 100,000
 FIRST_ROWS = 100_000
 MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster

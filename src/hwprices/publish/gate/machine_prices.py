@@ -121,7 +121,7 @@ def _order(
             broken |= price < compare.LEAST_OF_OTHER * other
         words = pl.format(f"{name} {{}}, above it {{}}", price, other)
         wrong = pairs.filter(broken)
-        for side in ("", "_above"):
+        for side in ("", "_above") if wrong.height else ():
             found = wrong.with_columns(price_id=f"price_id{side}")
             yield refuse(found, "order", pl.col(f"judged{side}"), words)
 
