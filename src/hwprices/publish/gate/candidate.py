@@ -93,9 +93,9 @@ class Candidate:
 
 
 def batches(
-    new: Candidate, old: Candidate, suspect: Collection[str] = ()
+    new: Candidate, old: Candidate, suspect: Collection[str] = (), most: int = BATCH_ROWS // 2
 ) -> Iterator[tuple[int, Candidate, Candidate]]:
-    """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
+    """Cut two releases of a provider into pieces of whole regions, of at most ``most`` rows.
 
     Yields the number of rows and the prices of both that may differ. An unchanged region is left
     out. Of one with checksums, yields the prices that change by the hour, those on demand, with
@@ -120,7 +120,7 @@ def batches(
                 is_read = is_moving() | is_on_demand | type_group().is_in(groups)
         chosen[region] = is_read
         counts[region] = sum(side.count for side in (file, was) if side)
-    for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
+    for regions in packed(counts, most) if counts else [[]]:
         read = {region: chosen[region] for region in regions}
         yield sum(counts[region] for region in regions), new.only(read), old.only(read)
 
@@ -247,8 +247,9 @@ class Releases:
             part = type_group() % parts
             return [result_of(now.filter(part == number), old) for number in range(parts)]
 
-        pieces = batches(self.new, self.old, self.suspects["region"].to_list())
-        results = in_parallel(work, pieces, lambda piece: piece[0], BATCH_ROWS)
+        most = BATCH_ROWS // 3 if self.is_first else BATCH_ROWS  # every row of a first one is new
+        pieces = batches(self.new, self.old, self.suspects["region"].to_list(), most // 2)
+        results = in_parallel(work, pieces, lambda piece: piece[0], most)
         rows, refused = zip(*(result for of_piece in results for result in of_piece), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
