@@ -11,9 +11,11 @@ from tests.helpers.releases import AT, fleet, machine, price, prices, rows, tabl
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
+from hwprices.publish.gate import facts
 from hwprices.publish.gate.compare import REASONS, RELEASED
 from hwprices.rows import parquet
 from hwprices.rows.prices import refused
+from hwprices.schemas.tables import TABLES
 
 
 def candidate(frames, origin="live"):
@@ -539,3 +541,10 @@ def test_a_cheaper_kind_of_gpu_is_judged_by_machines_without_gpus_alone(sells_cp
         )
 
     assert held_by(sells(sizes), sells(sizes.keys() - {"l4"})) == held
+
+
+def test_each_row_of_facts_names_a_column_and_a_rule():
+    for (table, column), row in facts.RULES.items():
+        assert column in TABLES[table].dtypes
+        assert row["rule"] in ("same", "common", "market", "within")
+        assert bool(row["least"] and row["most"]) == (row["rule"] == "within")

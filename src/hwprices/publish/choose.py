@@ -182,13 +182,13 @@ def _choose_one(
 
 
 def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:
-    """Read the prices per accelerator of the last release, once for all providers."""
+    """Scan the prices per accelerator of the last release; few runs need them."""
     prices, types = (
         published_table(store, previous, table) for table in (gate.PRICES, "instance_types")
     )
     if prices is None or types is None:
         return None
-    return gate.per_accelerator(prices, types).collect().lazy()
+    return gate.per_accelerator(prices, types)
 
 
 def _without_held(

@@ -19,7 +19,7 @@ from hwprices.storage.manifests import Origin
 
 PRICES = "prices"
 
-BATCH_ROWS = 300_000  # price rows in memory, in two batches at a time
+BATCH_ROWS = 1_000_000  # price rows in memory, in two batches at a time
 # rows of a first release that are judged together: all are new, 0.1 GB for each 100,000
 FIRST_ROWS = 100_000
 MOST_GROUPS = TYPE_GROUPS // 4  # with more of the groups, reading all is faster
@@ -93,9 +93,9 @@ class Candidate:
 
 
 def batches(
-    new: Candidate, old: Candidate, suspect: Collection[str] = ()
+    new: Candidate, old: Candidate, suspect: Collection[str] = (), most: int = BATCH_ROWS // 2
 ) -> Iterator[tuple[int, Candidate, Candidate]]:
-    """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
+    """Cut two releases of a provider into pieces of whole regions, of at most ``most`` rows.
 
     Yields the number of rows and the prices of both that may differ. An unchanged region is left
     out. Of one with checksums, yields the prices that change by the hour, those on demand, with
@@ -120,7 +120,7 @@ def batches(
                 is_read = is_moving() | is_on_demand | type_group().is_in(groups)
         chosen[region] = is_read
         counts[region] = sum(side.count for side in (file, was) if side)
-    for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
+    for regions in packed(counts, most) if counts else [[]]:
         read = {region: chosen[region] for region in regions}
         yield sum(counts[region] for region in regions), new.only(read), old.only(read)
 
@@ -135,11 +135,6 @@ SUSPECT = {"price_id": pl.String, "region": pl.String, "reference": pl.String}
 
 _ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, "flags")))
 _ID = pl.col("price_id").hash().alias("id")
-_DIFFERS = pl.any_horizontal(
-    pl.col("is_old").is_null(),
-    *(pl.col(name).ne_missing(pl.col(f"old_{name}")) for name in COMPARED),
-    *(pl.col(name).is_null() & pl.col(f"old_{name}").is_not_null() for name in IDS),
-)
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
@@ -180,8 +175,11 @@ class Releases:
         return both.unique("instance_type", keep="first").collect()
 
     def _counted(self, *by: str) -> pl.DataFrame:
-        counts = self.old.priced.with_columns(moving=is_moving()).group_by(*by, "moving")
-        return counts.agg(total=pl.len()).collect(engine="streaming")
+        # with what tells a moving price: judging a few groups is faster than every price
+        priced = self.old.priced.group_by({*by, "provider", "region", "purchase_option"})
+        counts = priced.agg(total=pl.len()).with_columns(moving=is_moving())
+        counts = counts.group_by(*by, "moving").agg(pl.col("total").sum())
+        return counts.collect(engine="streaming")
 
     @cached_property
     def totals(self) -> pl.DataFrame:
@@ -207,8 +205,10 @@ class Releases:
     @cached_property
     def suspects(self) -> pl.DataFrame:
         """Prices whose page was another region's or does not state them: columns of SUSPECT."""
+        # the prices of a page follow each other: compared with the one before, few are left
+        begins = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift()) for n in PAGE)
         new, old = (
-            side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
+            side.table(PRICES).select(PAGE).filter(begins).unique().collect(engine="streaming")
             for side in (self.new, self.old)
         )
         strange = new.join(old, on=PAGE, how="anti").join(old, on="region", how="semi")
@@ -247,8 +247,9 @@ class Releases:
             part = type_group() % parts
             return [result_of(now.filter(part == number), old) for number in range(parts)]
 
-        pieces = batches(self.new, self.old, self.suspects["region"].to_list())
-        results = in_parallel(work, pieces, lambda piece: piece[0], BATCH_ROWS)
+        most = BATCH_ROWS // 3 if self.is_first else BATCH_ROWS  # every row of a first one is new
+        pieces = batches(self.new, self.old, self.suspects["region"].to_list(), most // 2)
+        results = in_parallel(work, pieces, lambda piece: piece[0], most)
         rows, refused = zip(*(result for of_piece in results for result in of_piece), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
@@ -260,11 +261,9 @@ class Releases:
         if not ids["id"].equals(then["id"]):  # files are sorted: prices often keep their place
             gone = then["id"].filter(~then["id"].is_in(ids["id"].implode()))
             then = ids.join(then, on="id", how="left", maintain_order="left")
-        then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
-        # without the other columns, because polars copies frames whose chunks of memory differ
-        pairs = now.select("price_id", *VALUES).hstack(then)
         is_suspect = is_among("price_id", self.suspects["price_id"])
-        differs = pairs.select(_DIFFERS | is_out_of_time(self.now) | is_suspect).to_series()
+        differs = _differs(now, then, self.now) | now.select(is_suspect).to_series()
+        then = then.select("is_old", pl.col(VALUES).name.prefix("old_"))
         rows = now.filter(differs).hstack(then.filter(differs)).with_columns(is_new=True)
         if len(gone):
             lost = old.table(PRICES).filter(_ID.is_in(gone.implode()))
@@ -281,6 +280,20 @@ class Releases:
         )
         move = (pl.col("price") / pl.col("old_price")).log()
         return rows.with_columns(move=move, moving=is_moving())
+
+
+def _differs(now: pl.DataFrame, then: pl.DataFrame, today: datetime) -> pl.Series:
+    """Return which rows are new, have changed, or have a date that is out of time.
+
+    Compares column by column: polars copies frames whose chunks of memory differ.
+    """
+    dates = now.select(DATES).hstack(then.select(pl.col(DATES).name.prefix("old_")))
+    differs = then["is_old"].is_null() | dates.select(is_out_of_time(today)).to_series()
+    for name in COMPARED:
+        differs |= now[name].ne_missing(then[name])
+    for name in IDS:
+        differs |= now[name].is_null() & then[name].is_not_null()
+    return differs
 
 
 def is_out_of_time(now: datetime) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 "Sample" is the release of the recordings: 52,000 prices of twenty clouds. "Cases" are those of
 tests/publish/gate_cases. A limit without a figure is a definition; an estimate says so.
-``levels`` and ``facts`` have tables of limits that only they use.
+siblings.csv and facts.csv beside this file have those of figures.
 
 Prices are floats here: the gate compares them and never publishes them.
 """
@@ -10,10 +10,13 @@ Prices are floats here: the gate compares them and never publishes them.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
+from functools import cache, reduce
 from operator import xor
+from pathlib import Path
 
 import polars as pl
+
+from hwprices.specs import csv_rows
 
 # -- a price and its own past ------------------------------------------------------------------
 
@@ -53,7 +56,7 @@ CONVERTED = (0.92, 1.12)  # of RATES, of a list in another currency: EUR was at 
 # for the SKU (an estimate of how vendors round)
 PARTS_TOLERANCE, RATE_TOLERANCE = 1e-5, 0.001
 TWIN_TOLERANCE = 0.01  # of bare metal to its virtual twin: 99 % of 201 AWS prices differ by less
-LEAST_SIBLINGS = 2  # fewer others are not a range
+LEAST_SIBLINGS = 2  # fewer prices have not come again by their label
 
 # -- what moves together -----------------------------------------------------------------------
 
@@ -204,10 +207,11 @@ def with_total(
 
 @dataclass(frozen=True)
 class Spread:
-    """The spread of siblings: the rows with the same ``group`` that differ in ``apart``.
+    """A row of siblings.csv: a figure and its siblings, which have the same ``group``.
 
-    A value stays between ``band`` times the least and the most of them, of which there are at least
-    ``least``. It is judged where ``applies`` is true, by those of which ``among`` is true.
+    The figure stays between ``band`` times the least and the most of them. They differ in
+    ``apart``; there are at least ``least``. It is judged where ``judged`` is true, by those of
+    which ``among`` is true.
     """
 
     reason: str
@@ -215,23 +219,20 @@ class Spread:
     group: Sequence[str]
     apart: str
     band: tuple[float, float]
-    applies: pl.Expr | bool = True
-    least: int = LEAST_SIBLINGS
-    among: pl.Expr | bool = True
+    least: int
+    judged: pl.Expr
+    among: pl.Expr
 
     def refused(self, rows: pl.DataFrame, base: pl.DataFrame) -> pl.DataFrame:
         """Return the ``rows`` out of the range of ``base``, with the columns of REFUSED.
 
-        ``rows`` have price_id, is_old and move. A value that was out of the range before passes,
-        and one that has moved less than news does.
+        ``rows`` have price_id, is_old and move. A value that was out of the range before passes.
         """
         others, judged = (
             side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
             for side in (base, rows)
         )
-        # a known price that moved by less passes, wherever it is
-        is_judged = ~MOVE.exp().is_between(*LEVEL_MOVE).fill_null(False)
-        found = judged.filter(self.applies, is_judged).collect()
+        found = judged.filter(self.judged).collect()
         if found.is_empty():
             return pl.DataFrame(schema=REFUSED)
         value, least, most = (pl.col(name) for name in ("value", "least", "most"))
@@ -261,6 +262,24 @@ class Spread:
         of = " ".join(name for name in self.group if name != "currency") or "the provider"
         text = figures(f"{{}}, others of {of} {{}} to {{}}", value, least, most)
         return refuse(beside.collect(), self.reason, broken & enough, text)
+
+
+@cache
+def spreads(of: str) -> tuple[Spread, ...]:
+    """Return the rows of siblings.csv for prices of ``old``, ``new`` or ``clouds``, or a table."""
+    return tuple(
+        Spread(
+            row["reason"],
+            pl.sql_expr(row["figure"]),
+            row["group"].split(),
+            row["apart"],
+            (float(row["least"]), float(row["most"])),
+            int(row["others"]),
+            *(pl.sql_expr(row[name] or "TRUE") for name in ("judged", "among")),
+        )
+        for row in csv_rows(Path(__file__).with_name("siblings.csv"))
+        if row["of"] == of
+    )
 
 
 def _without(ends: str, own: str) -> pl.Expr:

@@ -1,9 +1,9 @@
 """Judge the tables beside prices, column by column, by what was published of the same rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import date
 from math import log
+from pathlib import Path
 
 import polars as pl
 
@@ -11,64 +11,17 @@ from hwprices.publish.gate import compare
 from hwprices.publish.gate.candidate import PRICES, Releases, machines
 from hwprices.publish.gate.compare import Spread, Text, is_among
 from hwprices.schemas.tables import TABLES
+from hwprices.specs import csv_rows
 
-SAME, COMMON, MARKET = "same", "common", "market"
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far a figure may move, and the share of a column that may change."""
-
-    least: float
-    most: float
-    share: float = compare.FACTS_CHANGED
-
-
-COLUMNS: Mapping[str, Mapping[str, str | Tolerance]] = {
-    "instance_types": {
-        **dict.fromkeys(("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
-                         "burstable"), SAME),
-        **dict.fromkeys(("vcpus", "physical_cores", "threads_per_core", "memory_gib",
-                         "accelerator_count", "accelerator_memory_gib", "local_disk_gib",
-                         "network_gbps_baseline", "network_gbps_max"), Tolerance(1.0, 1.0)),
-        **dict.fromkeys(("local_disk_count", "local_disk_kind", "boost_ghz", "vcpus_billed",
-                         "retirement_date"), COMMON),
-    },
-    "regions": {
-        **dict.fromkeys(("kind", "parent_region", "country", "continent"), SAME),
-        **dict.fromkeys(("latitude", "longitude"), Tolerance(0.98, 1.02)),  # 2 % of 50° are 110 km
-    },
-    "component_prices": {
-        **dict.fromkeys(("unit", "per", "currency"), SAME),
-        # Google changes most spot prices once a month
-        **dict.fromkeys(("hourly", "price"), Tolerance(compare.SHARED_CUT, compare.SHARED_RISE,
-                                                  compare.COMMON_SHARE)),
-    },
-    "availability": dict.fromkeys(("offered", "restricted"), COMMON),
-    "spot_advice": {"saving_percent": MARKET},
-}  # fmt: skip
-"""How a column is judged. A vendor does not change it (SAME), does not change many values in a day
-(COMMON), or not many by a leap (MARKET); or what is beyond a Tolerance is held."""
+RULES = {
+    (row["table"], row["column"]): row for row in csv_rows(Path(__file__).with_name("facts.csv"))
+}
+"""How a column is judged. A vendor does not change it (same), does not change many values in a day
+(common), or not many by a leap (market); or what is outside of least and most is held (within).
+``changed`` is the share of the column that may change, by default FACTS_CHANGED."""
 
 FOUND = dict.fromkeys(("row", "field", "region", "instance_type", "published_value", "new_value",
                        "reason", "reference", "table"), pl.String)  # fmt: skip
-
-_FIGURES = (
-    # 99.9 % of 3,714, 91 % of 216 and all of 221 are inside; Azure sells types with fewer vCPUs
-    (pl.col("memory_gib") / pl.col("vcpus"), "family", (0.5, 4.1)),
-    (pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), "family", (0.6, 1.7)),
-    (pl.col("accelerator_memory_gib") / pl.col("devices"), "accelerator", (0.9, 1.1)),
-)
-NEW: Mapping[str, Sequence[Spread]] = {
-    "instance_types": [Spread("family", figure, (group,), "instance_type", band, least=1)
-                       for figure, group, band in _FIGURES],
-    # as plain prices between regions
-    "component_prices": [
-        Spread("family", pl.col("hourly").cast(pl.Float64),
-               ("series", "component", "purchase_option", "term_months", "currency", "unit"),
-               "region", (0.7, 1.4), least=1)],
-}  # fmt: skip
-"""What the figures of a new row are compared with."""
 
 
 def row_of(table: str) -> pl.Expr:
@@ -107,7 +60,7 @@ def skus(found: pl.DataFrame, releases: Releases) -> pl.Series:
 def found(releases: Releases) -> pl.DataFrame:
     """Return what is refused in tables other than prices: columns of FOUND."""
     parts = [pl.DataFrame(schema=FOUND), *_parts_lost(releases)]
-    for table in ("zones", *COLUMNS):
+    for table in ("zones", *dict.fromkeys(table for table, _ in RULES)):
         parts += _of(table, releases)
     return pl.concat(parts, how="diagonal")
 
@@ -119,8 +72,8 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     old, new = (_comparable(side.table(table)) for side in (releases.old, releases.new))
     if old.is_empty() or old.equals(new):
         return
-    if table in NEW:
-        yield _new(table, releases)
+    if rules := compare.spreads(table):
+        yield _new(table, rules, releases)
     old, new = (side.with_columns(row=row_of(table)) for side in (old, new))
     yield from _rows_lost(table, releases, old, old.join(new, on="row", how="anti"))
     both = old.join(new, on="row", how="inner", suffix="_new")
@@ -192,7 +145,7 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         yield cells(table, lost, "emptied", f"{total - now:,} of {total:,} rows are gone")
 
 
-def _new(table: str, releases: Releases) -> pl.DataFrame:
+def _new(table: str, rules: Sequence[Spread], releases: Releases) -> pl.DataFrame:
     """Refuse new machine types or SKUs whose figures fall outside their siblings' range.
 
     If most rows of a new region are refused, or most new types, all are.
@@ -206,7 +159,7 @@ def _new(table: str, releases: Releases) -> pl.DataFrame:
     )
     added = new.join(old, on="price_id", how="anti")
     added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
-    refused = pl.concat(rule.refused(added, old) for rule in NEW[table])
+    refused = pl.concat(rule.refused(added, old) for rule in rules)
     is_wrong = is_among("price_id", refused["price_id"])
     others = compare.most(is_wrong, "is_old" if is_machine else "region")
     if not is_machine:
@@ -231,10 +184,11 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     had = both[name].count()
     lost, changed = differs.select(is_gone.sum(), changed=(~is_gone & ~is_filled).sum()).row(0)
     is_emptied = differs.select(compare.too_many(pl.lit(lost), pl.lit(max(1, had)))).item()
-    rule = COLUMNS.get(table, {}).get(name)
-    if rule == MARKET:
+    rule = RULES.get((table, name), {})
+    kind = rule.get("rule")
+    if kind == "market":
         changed = differs.filter(compare.is_leap(new / old)).height
-    share = rule.share if isinstance(rule, Tolerance) else compare.FACTS_CHANGED
+    share = float(rule.get("changed") or compare.FACTS_CHANGED)
     many = changed > share * had and changed >= compare.FACTS_LEAST
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
@@ -246,16 +200,17 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
         are_swapped = is_swapped & (is_swapped.sum() >= compare.FACTS_LEAST)
         is_wrong = is_past | are_swapped | (many & (is_earlier.any() | (new == date.max)))
         reason = pl.when(is_wrong).then(facts).when(many | is_swapped).then(pl.lit("fact"))
-    elif rule == SAME or (many and rule in (COMMON, MARKET)):
+    elif kind == "same" or (many and kind in ("common", "market")):
         reason = pl.when(~is_filled | many).then(facts)
-    elif isinstance(rule, Tolerance):
+    elif kind == "within":
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
         is_unit = pl.any_horizontal(
             (ratio.log().abs() - log(unit)).abs() < compare.BINARY_TOLERANCE
             for unit in compare.BINARY_UNITS
         ) & (pl.len() >= compare.FACTS_LEAST)
+        is_within = ratio.is_between(float(rule["least"]), float(rule["most"]))
         reason = (
-            pl.when(ratio.is_between(rule.least, rule.most) & (not many)).then(None)
+            pl.when(is_within & (not many)).then(None)
             .when(many | is_unit | compare.is_leap(ratio)).then(facts)
             .when(~is_filled).then(pl.lit("fact"))
         )  # fmt: skip

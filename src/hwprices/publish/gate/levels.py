@@ -1,55 +1,21 @@
 """Compare prices with the range of their siblings."""
 
 from collections.abc import Iterator
-from math import inf
 
 import polars as pl
 
 from hwprices.publish.gate import compare
 from hwprices.publish.gate.candidate import PRICES, Candidate, Releases
-from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM, Spread
+from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM
 
 IS_PLAIN = pl.all_horizontal(
     compare.IS_LINUX, pl.col("purchase_option") == "on_demand", pl.col("tenancy") == "shared"
 )
 """The price that represents a machine; the others are ordered with it."""
 
-_PRICE, _OLD = pl.col("price"), pl.col("is_old")
-_PER_VCPU, _PER_GIB = _PRICE / pl.col("vcpus"), _PRICE / pl.col("memory_gib")
-_PER_DEVICE, _PER_DEVICE_GIB = (
-    _PRICE / pl.when(pl.col(name) > 0).then(name) for name in ("devices", "accelerator_memory_gib")
-)
-_IS_BURSTABLE = pl.col("burstable").fill_null(False)
-_IS_CPU = (pl.col("devices") == 0) & ~_IS_BURSTABLE & (pl.col("vcpus") > 1)
-_NEW = {name: ~pl.col(f"known_{name}") for name in ("instance_type", "family", "accelerator")}
-_NEW_TYPE, _HERE = _NEW["instance_type"], ("region", "currency")
-_JUDGED = _OLD | _NEW_TYPE
-
-# 2,774 plain prices of the sample: 0.79 to 1.27 times those of other regions
-REGIONS = Spread("regions", _PRICE, ("instance_type", "currency"), "region", (0.7, 1.4))
-PUBLISHED = (
-    # 99.99 % of 7,465 are inside, 98 % between 0.98 and 1.13
-    Spread("series", _PER_VCPU, (*_HERE, "family", "is_cpu"), "instance_type", (0.5, 2.0),
-           _JUDGED & _IS_CPU),
-    # a family, or an accelerator by the GiB, against all: 99.96 % of 7,645, and 99.4 % of 508
-    Spread("series", _PER_VCPU, (*_HERE, "is_cpu"), "family", (0.5, 2.0),
-           _JUDGED & _IS_CPU & _NEW["family"]),
-    Spread("device", _PER_DEVICE_GIB, ("currency",), "accelerator", (0.5, 2.0),
-           _JUDGED & _NEW["accelerator"]),
-    # against the least of the region's machines without accelerators, per vCPU and per GiB: 99.6 %
-    # of 8,360 and 98.0 % of 8,488 are above, a tenth is below
-    *(Spread("series", per, _HERE, "family", (0.7, inf), applies, among=pl.col("devices") == 0)
-      for per, applies in ((_PER_VCPU, _NEW_TYPE & ~_IS_BURSTABLE), (_PER_GIB, _NEW_TYPE))),
-    # 99.0 % of 405 are inside; a cut may lead below the others
-    *(Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", band, applies,
-             least=1) for band, applies in (((0.0, 1.7), _OLD), ((0.65, 1.7), _NEW_TYPE))),
-)  # fmt: skip
-"""What a plain price is compared with among those published."""
-
-# 91 % of 289 are inside; the others are held only if they moved
-CLOUDS = Spread("device", _PRICE / pl.col("devices"), ("accelerator",), "provider", (0.6, 1.6),
-                (_OLD | _NEW["accelerator"]) & ~pl.col("moving") & (pl.col("currency") == "USD")
-                )  # fmt: skip
+NAMES = {"type": "instance_type", "family": "family", "accelerator": "accelerator"}
+_PRICE = pl.col("price")
+_IS_CPU = pl.sql_expr("devices = 0 AND vcpus > 1 AND NOT COALESCE(burstable, FALSE)")
 
 
 def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
@@ -58,17 +24,29 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     If the plain price of a new machine is refused, its other prices are refused too.
     """
     judged = rows.filter("is_new", _PRICE.is_not_null())
-    plain, new = judged.filter(IS_PLAIN), judged.filter(~_OLD)
+    plain, new = judged.filter(IS_PLAIN), judged.filter(~pl.col("is_old"))
     found: list[pl.DataFrame] = []
-    if plain.height:
-        now, before = (_plain_prices(side, releases) for side in (releases.new, releases.old))
-        known = (compare.is_among(n, before[n].drop_nulls()).alias(f"known_{n}") for n in _NEW)
-        plain = plain.with_columns(*known, is_cpu=_IS_CPU)
-        found += [REGIONS.refused(plain, now), *(one.refused(plain, before) for one in PUBLISHED)]
-        found.append(_twins(plain, now, before))
-        if releases.peers is not None:
-            peers = releases.peers.filter(pl.col("provider") != releases.new.provider).collect()
-            found.append(CLOUDS.refused(plain, peers))
+    # a known price that moved by less passes, wherever it is
+    far = plain.filter(~compare.MOVE.exp().is_between(*compare.LEVEL_MOVE).fill_null(False))
+    metal = plain.filter("bare_metal")
+    if far.height or metal.height:
+        families = releases.types.filter(compare.is_among("family", metal["family"]))
+        is_needed = compare.is_among("instance_type", families["instance_type"])
+        now, before = (
+            _plain_prices(side, releases, True if far.height else is_needed)
+            for side in (releases.new, releases.old)
+        )
+        found.append(_twins(metal, now, before))
+        is_new = {
+            f"new_{name}": ~compare.is_among(column, before[column].drop_nulls())
+            for name, column in NAMES.items()
+        }
+        far = far.with_columns(**is_new, is_cpu=_IS_CPU)
+        found += [one.refused(far, now) for one in compare.spreads("new")]
+        found += [one.refused(far, before) for one in compare.spreads("old")]
+    if far.height and releases.peers is not None:
+        peers = releases.peers.filter(pl.col("provider") != releases.new.provider).collect()
+        found += [one.refused(far, peers) for one in compare.spreads("clouds")]
     if new.is_empty():
         return found
     found += _new_prices(new, releases)
@@ -80,9 +58,10 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     return [*found, compare.refuse(new, "on_demand", depends, text)]
 
 
-def _plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
-    """Return the plain prices of a release with the figures of their machines."""
-    plain = side.priced.filter(IS_PLAIN).select(*PLACE, price=PRICE).collect(engine="streaming")
+def _plain_prices(side: Candidate, releases: Releases, is_needed: pl.Expr | bool) -> pl.DataFrame:
+    """Return the plain prices of a release that are needed, with the figures of their machines."""
+    prices = side.priced.filter(is_needed, IS_PLAIN).select(*PLACE, price=PRICE)
+    plain: pl.DataFrame = prices.collect(engine="streaming")
     figures = plain.join(releases.types, on="instance_type", how="left")
     return figures.with_columns(is_cpu=_IS_CPU)
 
@@ -126,14 +105,14 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     )
 
 
-def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+def _twins(metal: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Compare shared bare metal with the virtual machine of its size, by their usual ratio.
 
     Dedicated tenancy, which other tables take for it, costs 6 to 10 % more
     (docs/known-wrong-numbers.md, A13).
     """
     usual, current = (_metal_ratios(machines) for machines in (before, now))
-    metal = rows.filter("bare_metal").select("price_id", *PLACE).join(current, on=PLACE)
+    metal = metal.select("price_id", *PLACE).join(current, on=PLACE)
     ratio = pl.col("ratio")
     for by in ("instance_type", "family"):
         median = usual.group_by(by).agg(ratio.median().alias(f"usual_{by}"))

@@ -13,6 +13,7 @@ from hwprices.publish.gate.compare import (
     PLACE,
     PLAN,
     PRICE,
+    PURCHASE,
     REFUSED,
     is_among,
     is_leap,
@@ -38,13 +39,9 @@ _IS_FAR = ~_RATIO.is_between(
     pl.when("moving").then(compare.SPOT_RANGE).otherwise(compare.SHARED_RISE),
 )
 
-# reason, limit and reference
-ITS_PARTS = (
-    "sum",
-    _IS_STATED & ((_TOTAL / pl.col("price") - 1).abs() > compare.SUM_TOLERANCE),
-    pl.format("hourly and upfront make {}", _TOTAL.round_sig_figs(4)),
-)
-ITS_PAST = (
+LIMITS = (
+    ("sum", _IS_STATED & ((_TOTAL / pl.col("price") - 1).abs() > compare.SUM_TOLERANCE),
+     pl.format("hourly and upfront make {}", _TOTAL.round_sig_figs(4))),
     ("unit", pl.any_horizontal(pl.col(name) != pl.col(f"old_{name}")
                                for name in ("currency", "billing_unit")),
      pl.format("was {} {}", "old_currency", "old_billing_unit")),
@@ -53,6 +50,7 @@ ITS_PAST = (
     ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
     ("jump", _IS_FAR, compare.times()),
 )  # fmt: skip
+"""Reason, limit and reference. Only the first does not need the price that was published."""
 _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
 _IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
 _OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
@@ -64,6 +62,7 @@ ORDER: Sequence[Rule] = (
     ("36 months", _MONTHS == 36, _MONTHS == 12, (*_OF_PLAN, "os", "software", "license_model")),
 )
 """Name, the lower prices of a machine, the upper ones, and the columns in which both agree."""
+_ORDERED = {*MACHINE, *_OF_PLAN, *PURCHASE}
 
 
 def refused_rows(rows: pl.DataFrame, prices: pl.DataFrame, releases: Releases) -> pl.DataFrame:
@@ -79,11 +78,9 @@ def refused_rows(rows: pl.DataFrame, prices: pl.DataFrame, releases: Releases) -
         refuse(known, "older", is_out_of_time(releases.now), dates),
     ]
     judged = rows.filter("is_new", pl.col("price").is_not_null())
+    found += [refuse(judged, *limit) for limit in LIMITS]
     if judged.height:
-        found.append(refuse(judged, *ITS_PARTS))
-        found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
-        rules = ORDER[: 1 if releases.is_first else None]
-        found += _order(judged, rules, prices)
+        found += _order(judged, ORDER[: 1 if releases.is_first else None], prices)
     return pl.concat(found)
 
 
@@ -92,32 +89,39 @@ def _order(
 ) -> Iterator[pl.DataFrame]:
     """Compare prices of a machine by the rules of ORDER."""
     keys = {name: compare.hashed(on) for name, _, _, on in rules}
-    changed_keys, all_keys = (side.select(**keys) for side in (rows, prices))
-    is_near = all_keys.select(
-        pl.any_horizontal(is_among(name, changed_keys[name].unique()) for name in keys)
+    changed = rows.select("price_id", "old_price", judged=pl.lit(True), **keys)
+    is_near = pl.any_horizontal(is_among(name, changed[name].unique()) for name in keys)
+    flags = pl.col("flags")
+    near = (
+        prices.select("price_id", "flags", "effective_hourly", *_ORDERED)
+        .filter(is_among("instance_type", rows["instance_type"].unique()))
+        .with_columns(**keys)
+        .filter(is_near, pl.col("effective_hourly").is_not_null())
+        .join(changed.drop(keys), on="price_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("judged").fill_null(False),
+            price=PRICE,
+            was=pl.when("judged").then("old_price").otherwise(PRICE),
+            excused=pl.any_horizontal(flags.list.contains(flag) for flag in SAYS_NOT_BELOW),
+        )
     )
-    near = prices.hstack(all_keys).filter(is_near.to_series()).filter(PRICE.is_not_null())
-    judged = rows.select("price_id", "old_price", judged=pl.lit(True))
-    near = near.join(judged, on="price_id", how="left", maintain_order="left").with_columns(
-        pl.col("judged").fill_null(False),
-        price=PRICE,
-        was=pl.when("judged").then("old_price").otherwise(PRICE),
-    )
-    columns = ("price_id", "flags", "price", "was", "judged")
+    columns = ("price_id", "price", "was", "judged", "excused")
     for name, lower, upper, _ in rules:
-        below, above = (near.filter(side).select(*columns, key=name) for side in (lower, upper))
+        below, above = (
+            near.select(*columns, key=name).filter(near.select(side).to_series())
+            for side in (lower, upper)
+        )
         pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
-            excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
-            broken = (price >= other) & ~excused
+            broken = (price >= other) & ~pl.col("excused")
         else:
             broken = (price > other) & (pl.col("was") <= pl.col("was_above")).fill_null(True)
         if name in ("spot", "commitment"):
             broken |= price < compare.LEAST_OF_OTHER * other
         words = pl.format(f"{name} {{}}, above it {{}}", price, other)
         wrong = pairs.filter(broken)
-        for side in ("", "_above"):
+        for side in ("", "_above") if wrong.height else ():
             found = wrong.with_columns(price_id=f"price_id{side}")
             yield refuse(found, "order", pl.col(f"judged{side}"), words)
 

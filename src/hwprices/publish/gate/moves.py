@@ -1,6 +1,7 @@
 """Compare the moves of prices with each other, and judge lost and added prices."""
 
 from collections.abc import Iterator
+from itertools import product
 from math import log
 
 import polars as pl
@@ -319,40 +320,30 @@ def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     text = f"{taken.height:,} of {total:,} prices are gone for words that are new"
     yield refuse(taken, "reworded", many, text)
     lost = gone.join(taken, on="price_id", how="anti")
-    yield from _relabeled(lost, added)
-    converted = list(_converted(lost, added))
-    yield from converted
-    yield from _lost(lost.join(pl.concat(converted), on="price_id", how="anti"), taken, releases)
+    again = pl.concat(_came_again(lost, added))
+    yield again
+    lost = lost.join(again.filter(reason="currency"), on="price_id", how="anti")
+    yield from _lost(lost, taken, releases)
     yield _added(added, releases)
 
 
-def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Refuse lost prices that came again with another label."""
-    gone = gone.filter(is_among("old_price", added["price"]))
-    for label in LABELS if gone.height else ():
-        on = [name for name in PRICE_KEY if name not in ("provider", label)]
-        came = added.select(*on, old_price="price", was=label, added_id="price_id")
-        pairs = gone.join(came, on=[*on, "old_price"], nulls_equal=True)
-        many = pairs.height >= compare.LEAST_SIBLINGS
-        labels = (pl.col(name).cast(pl.String).fill_null("none") for name in (label, "was"))
-        text = pl.format("{} is {} elsewhere", *labels)
-        for name in ("price_id", "added_id"):
-            yield refuse(pairs.with_columns(price_id=name), "unit", many, text)
-
-
-def _converted(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Refuse lost prices that came again in another currency, at about its rate."""
-    on = [name for name in PRICE_KEY if name not in ("provider", "currency")]
-    came = added.select(*on, came="price", to="currency", added_id="price_id")
-    pairs = gone.join(came, on=on, nulls_equal=True)
+def _came_again(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Refuse lost prices that came again under another label, or in a currency at its rate."""
     rates = {"USD": 1.0, **compare.RATES}
-    now, was = (pl.col(name).replace_strict(rates, default=None) for name in ("to", "currency"))
-    rate = pl.col("came") / pl.col("old_price") * was / now
-    text = pl.format("{} is {} now", "currency", "to")
-    for name in ("price_id", "added_id"):
-        rows = pairs.with_columns(price_id=name)
-        is_rate = rate.is_between(*compare.CONVERTED) & (pl.col("came") != pl.col("old_price"))
-        yield refuse(rows, "currency", is_rate, text)
+    now, was = (pl.col(name).replace_strict(rates, default=None) for name in ("now", "currency"))
+    is_same = pl.col("came") == pl.col("old_price")
+    is_rate = (pl.col("came") / pl.col("old_price") * was / now).is_between(*compare.CONVERTED)
+    for label in LABELS:
+        on = [name for name in PRICE_KEY if name not in ("provider", label)]
+        came = added.select(*on, came="price", now=label, added_id="price_id")
+        pairs = gone.join(came, on=on, nulls_equal=True)
+        labels = (pl.col(name).cast(pl.String).fill_null("none") for name in (label, "now"))
+        is_unit = is_same & (is_same.sum() >= compare.LEAST_SIBLINGS)
+        found = [("unit", is_unit, pl.format("{} is {} elsewhere", *labels))]
+        if label == "currency":
+            found.append(("currency", is_rate & ~is_same, pl.format("{} is {} now", label, "now")))
+        for name, limit in product(("price_id", "added_id"), found):
+            yield refuse(pairs.with_columns(price_id=name), *limit)
 
 
 def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:

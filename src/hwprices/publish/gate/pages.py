@@ -87,15 +87,13 @@ def _sample(candidate: Candidate) -> pl.DataFrame:
     files = [file.rows for file in candidate.price_files] or [candidate.table(PRICES)]
     order = pl.Series(range(len(files))).hash(day).arg_sort()[: compare.TRACED_FILES]
     count = -(-compare.TRACED // len(order))
-    price_id = pl.col("price_id")
-    chosen = [
-        files[number]
-        .filter(pl.col("effective_hourly").is_not_null())
-        .filter(price_id.is_in(price_id.bottom_k_by(price_id.hash(day), count).implode()))
-        .select("region", "hourly", "upfront", *SOURCE[:-1])
-        for number in order
-    ]
-    sample: pl.DataFrame = pl.concat(chosen).collect(engine="streaming")
+    chosen = [files[number] for number in order]
+    first = pl.col("price_id").bottom_k_by(pl.col("price_id").hash(day), count)
+    priced = pl.col("effective_hourly").is_not_null()
+    ids = pl.concat(file.filter(priced).select(first) for file in chosen)
+    is_chosen = is_among("price_id", ids.collect(engine="streaming")["price_id"])
+    rows = pl.concat(chosen).filter(is_chosen).select("region", "hourly", "upfront", *SOURCE[:-1])
+    sample: pl.DataFrame = rows.collect(engine="streaming")
     return sample
 
 
