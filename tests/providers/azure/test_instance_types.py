@@ -33,10 +33,6 @@ def test_z7_a_constrained_size_has_fewer_vcpus(tmp_path) -> None:
     assert (row["series"], row["generation"], row["cpu_vendor"]) == ("Esv5", "v5", "Intel")
 
 
-NVME = {"NvmeDiskSizeInMiB": "1831054", "NvmeSizePerDiskInMiB": "1831054"}
-NO_DISK = {"local_disk_gib": 0.0, "local_disk_kind": None}
-
-
 @cases("azure/capabilities", capabilities=yaml.safe_load, columns=yaml.safe_load)
 def test_disks_rdma_confidential_and_arch(tmp_path, name, family, capabilities, columns) -> None:
     row = one_size(tmp_path, name, family, **capabilities)

@@ -1,6 +1,5 @@
 """SKUs as they are read: amounts, tiers, units, and what is not understood."""
 
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,10 @@ from tests.helpers.gcp_pages import (
     machine_type,
     n2_skus,
     n2_zones,
-    normalise_pages,
     normalise_skus,
     sku,
 )
 
-from hwprices.providers import UnreadablePageError, gcp
 from hwprices.providers.gcp.listings import SkuList
 
 
@@ -165,11 +162,3 @@ def test_g13_memory_sold_by_the_decimal_gigabyte(tmp_path, unit, by_gib, line_un
 def test_what_a_page_leaves_out_is_not_counted_as_a_name(sku_text: str) -> None:
     body = f'{{"skus":[{sku_text}]}}'.encode()
     assert msgspec.json.encode(msgspec.json.decode(body, type=SkuList)) == body
-
-
-@pytest.mark.parametrize("member", ["skuId", "units", "summary", "not known yet"])
-def test_a_name_twice_costs_the_catalog(tmp_path: Path, member: str) -> None:
-    body = json.dumps({"skus": n2_skus()}, separators=(",", ":"))
-    body = body.replace('"pricingInfo":[{', f'"pricingInfo":[{{"{member}":1,"{member}":2,', 1)
-    with pytest.raises(UnreadablePageError, match="comes twice in one object"):
-        normalise_pages(tmp_path, {gcp.SKUS: [body.encode()]})

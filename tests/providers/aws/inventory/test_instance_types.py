@@ -96,10 +96,6 @@ NEURON = devices("neuronInfo", "neuronDevices", "Inferentia2", 12, 32768)
 INFERENCE = devices(
     *("inferenceAcceleratorInfo", "accelerators", "Inferentia2", 12, 32768), manufacturer="AWS"
 )
-AI100 = devices(
-    *("inferenceAcceleratorInfo", "accelerators", "Qualcomm AI100", 8, 16000),
-    manufacturer="Qualcomm",
-)
 
 
 @pytest.mark.parametrize("structures", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
