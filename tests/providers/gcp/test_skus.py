@@ -76,8 +76,12 @@ def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path) -> None:
         {**n2_skus()[0], "pricingInfo": []},
     ]
     tables = normalise_skus(tmp_path, skus, n2_zones())
-    reasons = ["no_price", "unknown_currency", "unknown_unit", "zero_price"]
-    assert sorted(row["reason"] for row in tables.refused) == reasons
+    assert sorted((row["reason"], row["word"] or "") for row in tables.refused) == [
+        ("no_price", ""),
+        ("unknown_currency", "IDR"),
+        ("unknown_unit", "By.s"),
+        ("zero_price", ""),
+    ]
     row = tables.prices("n2-standard-2")["on_demand", 0]
     assert row["price_reason"] == "core_sku_missing,ram_sku_missing"
 
@@ -110,10 +114,10 @@ def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
     tables = normalise_skus(
         tmp_path, [*n2_skus(), *unknown, sku("Reserved N2 Core in Iowa", "0")], n2_zones()
     )
-    assert [
-        (r["reason"], r["table"], "N9 Instance Core" in r["message"]) for r in tables.refused
-    ] == [("unknown_series", "prices", True)]
-    assert '"sku_id":"ODD"' in tables.refused[0]["row"]
+    (refused,) = tables.refused
+    assert refused["message"] == "unknown_series: N9 Instance Core running in Iowa (CPU, OnDemand)"
+    assert (refused["table"], refused["dependants"]) == ("prices", 0)
+    assert '"sku_id":"ODD"' in refused["row"]
     found = tables.counts
     assert found == {"not_a_machine_price:reserved": 1, "out_of_scope:resource_family=Network": 1}
 
