@@ -37,7 +37,7 @@ def ranked(
 ) -> tuple[pl.DataFrame, Mapping[str, str]]:
     """The machines that the job fits on, and the reason by machine for the others."""
     frame = recommend(model, workload, dataset=release, **more)
-    assert frame.columns == OUTPUT
+    assert frame.columns == [*OUTPUT]
     excluded = frame.drop_nulls("excluded_reason")
     assert excluded["excluded"].null_count() == 0, "every code has a sentence"
     reasons = dict(excluded.select("machine", "excluded").iter_rows())
@@ -51,7 +51,7 @@ def test_which_machines_do_a_job_and_why_others_do_not(
     """Texts are patterns; null: not in the answer. ``fit``: all that are ranked, if listed."""
     own = with_images(release) if case.get("release") == "images" else release
     frame = recommend(**case["question"], dataset=own)
-    assert frame.columns == OUTPUT
+    assert frame.columns == [*OUTPUT]
     assert set(frame["excluded_reason"].drop_nulls()) <= set(REASONS["excluded_reason"])
     if "fit" in case:
         assert frame.drop_nulls("rank")["machine"].to_list() == case["fit"].split()

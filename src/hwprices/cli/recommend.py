@@ -24,7 +24,7 @@ from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import covers
-from hwprices.read.find.offers import ranked_notes
+from hwprices.read.find.offers import ranked_notes, with_price_ids
 from hwprices.read.find.search import USUAL
 from hwprices.read.find.words import MAX_WORDS
 from hwprices.read.ownership import DEFAULTS, Ownership
@@ -34,7 +34,7 @@ from hwprices.read.recommend import table as table_of
 from hwprices.read.recommend.job import Job, make_job
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import ABOUT, Question
-from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
+from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies, rank
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SIZES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
@@ -130,8 +130,10 @@ def recommend(
         overlays=overlays,
         words=" ".join(places),
     )
+    job = None if media.benchmark(question) else make_job(question)
     dataset = open_dataset()
-    frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
+    listed = machines.candidates(dataset, question, Ownership(usd_per=rates))
+    frame = with_price_ids(rank(listed, dataset, question, job), dataset)
     shown = top or SHOWN
     ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
     notes = list(ranked_notes(dataset, ranked))
@@ -143,7 +145,7 @@ def recommend(
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,
         lambda rows: render_recommendation(
-            rows, shown, notes, top, _beside(dataset, question), sold_out
+            rows, shown, notes, top, _beside(dataset, question, job, listed), sold_out
         ),
         notes=[*notes, *sold_out],
     )
@@ -201,11 +203,11 @@ class Beside(NamedTuple):
     job: Job
 
 
-def _beside(dataset: Dataset, question: Question) -> Beside | None:
-    """Rank machines for one user; None if the question is not about generating text."""
-    if question.workload != "inference" or media.benchmark(question):
-        return None
-    if (job := make_job(question)).model.embeds:
+def _beside(
+    dataset: Dataset, question: Question, job: Job | None, listed: pl.DataFrame
+) -> Beside | None:
+    """Rank the listed machines for one user; None if the job is not to generate text."""
+    if job is None or question.workload != "inference" or job.model.embeds:
         return None
     one_user = replace(
         question,
@@ -215,7 +217,8 @@ def _beside(dataset: Dataset, question: Question) -> Beside | None:
         requests_per_second=None,
         min_tokens_per_second=None,
     )
-    return Beside(dataset.recommend(one_user), job)
+    rented = listed.filter(where="cloud")
+    return Beside(rank(rented, dataset, one_user, make_job(one_user)), job)
 
 
 HEADINGS = table_of("headings")

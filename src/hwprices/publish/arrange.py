@@ -92,6 +92,7 @@ class _Batch:
     number: int
     types: pl.Series
     rows: int
+    has_accelerators: bool
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,11 @@ def arrange(
         chosen = rows.filter(pl.col(TYPE).is_between(*bounds), place.is_not_null()).collect()
         frames.sort_in_place(chosen, [place])
         key = layout.arranged_file(table, f"{batch.number:03}")
-        file = parquet.write_arranged(store, directory, key, table, chosen)
+        group = parquet.DEVICE_GROUP if batch.has_accelerators else parquet.ROW_GROUP
+        file = parquet.write_arranged(store, directory, key, table, chosen, group)
         return Arranged(file, _types(chosen, batch.number) if table == "prices" else _NO_TYPES)
 
-    empty = _Batch(0, pl.Series(dtype=pl.String), 0)
+    empty = _Batch(0, pl.Series(dtype=pl.String), 0, has_accelerators=False)
     batches = list(_batches(rows, devices)) or [empty]
     return list(in_parallel(write, batches, lambda batch: batch.rows, FILE_ROWS))
 
@@ -171,4 +173,5 @@ def _batches(rows: pl.LazyFrame, devices: pl.DataFrame) -> Iterator[_Batch]:
         + (pl.col("len").cum_sum() - 1) // FILE_ROWS
     )
     for number, part in enumerate(parts.partition_by("part", maintain_order=True)):
-        yield _Batch(number, part[TYPE], int(part["len"].sum()))
+        has_accelerators = part["accelerator_id"].count() > 0
+        yield _Batch(number, part[TYPE], int(part["len"].sum()), has_accelerators)

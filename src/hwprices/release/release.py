@@ -42,6 +42,14 @@ def is_moving() -> pl.Expr:
     return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
+def has_accelerators() -> pl.Expr:
+    """Check whether a row of offers is of a machine with accelerators, or of an unknown kind.
+
+    Those rows come first in the file, in a row group of their own.
+    """
+    return pl.col("accelerator_kind").ne_missing("none")
+
+
 def is_private_host() -> pl.Expr:
     """Check whether a row with provider and region is that of a community host."""
     places = [

@@ -154,6 +154,17 @@ def judged_at(dataset: "Release") -> dict[str, datetime]:
     return times
 
 
+def may_be_stale(dataset: "Release") -> list[str]:
+    """List the providers whose first row was seen so long ago that it is stale; without sheets."""
+    entries, times = dataset.release.providers, judged_at(dataset)
+    seen = {
+        name: datetime.fromisoformat(entry.observed_from)
+        for name, entry in entries.items()
+        if entry.observed_from and not entry.price_sheet
+    }
+    return [name for name, first in seen.items() if is_stale(first, times[name])]
+
+
 def stale_notes(rows: pl.DataFrame, sheets: Iterable[str]) -> tuple[str, ...]:
     """Count the stale prices of an answer, one line for each provider.
 

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from hwprices.release.manifest import TableFile
-from hwprices.release.release import is_moving
+from hwprices.release.release import has_accelerators, is_moving
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout
 from hwprices.storage.store import Store
@@ -21,10 +21,9 @@ ROW_GROUP = 24_576
 Smaller groups make larger footers, which are fetched with every file (docs/performance.md). A
 multiple of DuckDB's vector size of 2,048."""
 
-OFFERS_GROUP = 1 << 15
-"""Rows of a row group of offers, whose 119 columns take 15 kB of footer per group: most releases
-have one group. Machines with accelerators are in the first, where ``recommend`` looks up price
-ids."""
+DEVICE_GROUP = ROW_GROUP // 2
+"""The same of prices of machines with accelerators, the subject of most questions. Half as many
+rows again would take a request more: docs/performance.md."""
 
 DIGESTED_ROWS = 100_000
 """Rows that are hashed together. Another number would change the digest of every larger file."""
@@ -68,10 +67,13 @@ def write_file(
 
 
 def write_arranged(
-    store: Store, directory: str, key: str, table: str, frame: pl.DataFrame
+    store: Store, directory: str, key: str, table: str, frame: pl.DataFrame, group: int = 0
 ) -> TableFile:
-    """Write rows of a table for a release, where ``content_sha256`` is that of the file."""
-    data = encode(table, frame)
+    """Write rows of a table for a release, where ``content_sha256`` is that of the file.
+
+    ``group``: rows of a row group; ROW_GROUP by default.
+    """
+    data = encode(table, frame, group)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
     sha256 = hashlib.sha256(data).hexdigest()
@@ -96,14 +98,17 @@ def _types(frame: pl.DataFrame) -> tuple[str, str] | None:
     return str(types.min()), str(types.max())
 
 
-def encode(table: str, frame: pl.DataFrame) -> bytes:
+def encode(table: str, frame: pl.DataFrame, group: int = 0) -> bytes:
     """Make the bytes of a file with rows of a table. Equal rows give equal bytes."""
     buffer = io.BytesIO()
+    if table == "offers":  # by default polars makes a row group of each chunk
+        parts = (frame.filter(has_accelerators()), frame.filter(~has_accelerators()))
+        frame = pl.concat((part.rechunk() for part in parts), rechunk=False)
     frame.write_parquet(
         buffer,
         compression="zstd",
         compression_level=LEVEL,
-        row_group_size=OFFERS_GROUP if table == "offers" else ROW_GROUP,
+        row_group_size=None if table == "offers" else group or ROW_GROUP,
         statistics=True,
         arrow_schema=arrow_schema(table),
         metadata={"hwprices.table": table, "hwprices.description": TABLES[table].description},

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.publish.join import machines, offers
+from hwprices.release.release import has_accelerators
 from hwprices.rows import frames
 from hwprices.schemas.tables import SHEETS, TABLES, MarketQuantiles, NewWords, Offers
 from hwprices.specs.rules import KEY
@@ -146,9 +147,9 @@ def build(
     )
     derived = {"regions": region_table, "accelerators": accelerator_table, "offers": offer_table}
     checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
-    # most questions are about accelerators: a remote reader only fetches their row groups
+    # most questions are about accelerators: a remote reader only fetches their row group
     checked["offers"] = checked["offers"].sort(
-        "accelerator_id", "instance_type", nulls_last=True, maintain_order=True
+        ~has_accelerators(), "accelerator_id", "instance_type", nulls_last=True, maintain_order=True
     )
     checked |= {name: sheet[name] for name in PUBLISHED_SHEETS}
     known = {name: frames.empty(TABLES[name]).lazy() for name in CARRIED} | dict(before or {})

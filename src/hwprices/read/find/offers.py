@@ -168,22 +168,22 @@ def currency_notes(dataset: Release, search: Search, rows: pl.DataFrame) -> tupl
 
 def age_notes(dataset: Release, rows: pl.DataFrame) -> tuple[str, ...]:
     """State which rows are stale, and how old the price sheets behind the others are."""
-    entries, providers = dataset.release.providers, rows["provider"].unique()
     return (
         *wording.stale_notes(rows, wording.sheets(dataset)),
-        *wording.sheet_notes(entries, providers, datetime.now(UTC)),
+        *wording.sheet_notes(dataset.release.providers, rows["provider"], datetime.now(UTC)),
     )
 
 
 def ranked_notes(dataset: Release, ranked: pl.DataFrame) -> tuple[str, ...]:
     """State the ages of the prices of ranked machines, with ``machine`` and ``price_id``."""
-    types = {*ranked["machine"].drop_nulls()}
-    columns = ["price_id", "instance_type", "provider", "observed_at"]
-    prices = scan_types(dataset, "prices", types, columns).with_columns(
-        stale=wording.stale(dataset)
-    )
-    is_ranked = pl.col("price_id").is_in(ranked["price_id"].drop_nulls().to_list())
-    return age_notes(dataset, prices.filter(is_ranked).collect())
+    priced = ranked.drop_nulls("price_id")
+    doubtful = priced.filter(pl.col("provider").is_in(wording.may_be_stale(dataset)))
+    if doubtful.is_empty():
+        return wording.sheet_notes(dataset.release.providers, priced["provider"], datetime.now(UTC))
+    columns = ["price_id", "instance_type", "observed_at"]
+    seen = scan_types(dataset, "prices", {*doubtful["machine"]}, columns).collect()
+    rows = priced.join(seen, "price_id", "left", maintain_order="left")
+    return age_notes(dataset, rows.with_columns(stale=wording.stale(dataset)))
 
 
 def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
@@ -193,10 +193,11 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     lack, are from prices. Random ids are most of the bytes of both tables, so only those of ranked
     machines are read.
     """
+    columns = [name for name in ranked.columns if name != "offer"]
     key = ["provider", "machine", "region", "purchase_option"]
     rented = ranked.filter(pl.col("rank").is_not_null(), where="cloud")
     if rented.is_empty():
-        return ranked
+        return ranked.select(columns)
     first, last = rented.select(pl.col("offer").min(), last=pl.col("offer").max()).row(0)
     ids = (
         dataset.scan("offers")
@@ -210,7 +211,8 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     others = rented.join(found, key, "anti")
     if others.height:
         found = pl.concat([found, _ids_of_prices(others, key, dataset)])
-    return ranked.drop("price_id").join(found, key, "left", maintain_order="left")
+    joined = ranked.drop("price_id").join(found, key, "left", maintain_order="left")
+    return joined.select(columns)
 
 
 def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:

@@ -552,7 +552,9 @@ def _first_meaning(
         if meanings:
             return count, meanings[0]
     check_sold(words, names)
-    raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
+    is_disk = _UNCLEAR_DISK.fullmatch(words[0].lower())  # its words were joined: 64gb-ssd
+    shown = words[0].replace("-", " ") if is_disk else words[0]
+    raise HwpricesError(f"{shown!r} is not understood", _suggestions(words[0], names))
 
 
 def check_sold(words: Sequence[str], names: ReleaseWords) -> None:

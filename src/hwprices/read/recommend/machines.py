@@ -15,7 +15,7 @@ from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, ow
 from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.question import OPTIONS, Question, refuse
 from hwprices.read.recommend.speed import DEVICE, with_device
-from hwprices.release.release import Release, Tables, is_private_host
+from hwprices.release.release import Release, Tables, has_accelerators, is_private_host
 from hwprices.specs.rules import KEY, machine_cpus
 from hwprices.units import WideMoney
 
@@ -132,18 +132,17 @@ def _rented(dataset: Tables, question: Question, asked: Search) -> pl.LazyFrame:
     where: cloud; cpu_id: of machines without accelerators; offer: number of the row in the table
     offers; no_price: code of why it has no price.
     """
-    has_accelerators = (col.accelerator_count > 0).fill_null(False)
+    counted = has_accelerators() & (col.accelerator_count > 0)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
-    wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
+    wanted = {"accelerators": counted, "cpus": is_cpu, "all": counted | is_cpu}
     in_places = replace(EVERY_WAY, providers=asked.providers, regions=asked.regions)
     places = searching.price_conditions(in_places)
     offers = dataset.scan("offers").with_row_index("offer").filter(*places)
-    overlays = rules.as_overlays(question.overlays)
-    priced = (
-        offers_in_usd(offers, question.rates)
-        if overlays is None
-        else apply.apply_to_offers(offers, overlays, question.rates)
-    )
+    if (overlays := rules.as_overlays(question.overlays)) is None:
+        priced = offers_in_usd(offers, question.rates)
+    else:
+        apply.warn_unmatched(dataset, overlays)
+        priced = apply.apply_to_offers(offers, overlays, question.rates)
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
     columns = (*KEY, "burstable", "family", "series", "cpu_models")
     types = (

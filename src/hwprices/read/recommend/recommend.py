@@ -5,7 +5,6 @@ A machine that lacks a figure is left out, with that reason.
 """
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -14,8 +13,6 @@ from hwprices import formulas
 from hwprices.formulas.language_model import SETUP_HOURS
 from hwprices.read.currency import rates_used
 from hwprices.read.find.offers import with_price_ids
-from hwprices.read.overlays import rules
-from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
 from hwprices.read.recommend import constants, media, table
 from hwprices.read.recommend.estimates import with_estimates
@@ -31,10 +28,10 @@ col, lit = pl.col, pl.lit
 COLUMNS = table("columns")
 """Columns of an answer with their descriptions; of_job: null where the job does not run."""
 
-OUTPUT = COLUMNS["column"].to_list()
-
 TYPES: dict[str, Any] = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64}
 TYPES |= {"flag": pl.Boolean, "money": WideMoney, "date": pl.Date}
+
+OUTPUT = {name: TYPES[kind] for name, kind in COLUMNS.select("column", "type").rows()}
 
 REASONS = table("reasons")
 """Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
@@ -65,24 +62,25 @@ def recommend(
         HwpricesError: as ``Dataset.recommend``, or the dataset has no table offers.
     """
     question = Question.of(*asked, **named)
-    if (overlays := rules.as_overlays(question.overlays)) is not None:
-        question = replace(question, overlays=overlays)
-        warn_unmatched(dataset, overlays)
-    medium = media.benchmark(question)
-    job = None if medium else make_job(question)
-    frame = candidates(dataset, question, ownership)
+    job = None if media.benchmark(question) else make_job(question)
+    listed = candidates(dataset, question, ownership)
+    return with_price_ids(rank(listed, dataset, question, job), dataset)
+
+
+def rank(frame: pl.DataFrame, dataset: Tables, question: Question, job: Job | None) -> pl.DataFrame:
+    """Rank the machines of ``candidates``: COLUMNS without price_id, and offer (their row).
+
+    ``job``: of the question; None to make images or sound.
+    """
     if job:
         frame, assumed = with_serve_command(with_estimates(frame, job), job), assumptions(job)
-    elif medium:
+    elif medium := media.benchmark(question):
         frame = media.with_rates(frame, dataset, medium["benchmark"])
         option = question.option.replace("_", " ")
         assumed = f"{medium['sample']} is a sample, {medium['setting']}; {option} prices"
-    types = zip(OUTPUT, COLUMNS["type"], strict=True)
-    frame = frame.with_columns(
-        lit(None, TYPES[kind]).alias(name) for name, kind in types if name not in frame.columns
-    )
-    ranked = _ranked(_with_costs(frame, job), question, assumed)
-    return with_price_ids(ranked, dataset).select(OUTPUT)
+    missing = [name for name in OUTPUT if name not in frame.columns]
+    frame = frame.with_columns(lit(None, OUTPUT[name]).alias(name) for name in missing)
+    return _ranked(_with_costs(frame, job), question, assumed)
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
