@@ -31,13 +31,8 @@ BODY = json.dumps({"items": list(range(5000))}).encode()
 
 
 @pytest.fixture
-def waits():
-    return []
-
-
-@pytest.fixture
-def http(waits):
-    client = Http(load(read_timeout=1, attempts=3), sleep=waits.append)
+def http():
+    client = Http(load(read_timeout=1, attempts=3), sleep=lambda _: None)
     yield client
     client.close()
 
@@ -86,13 +81,6 @@ def test_a_fault_that_persists_is_one_clear_line(http, stub, tmp_path, fault):
     assert f"{tries} times" in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "page").exists()
-
-
-def test_retry_after_sets_the_pause(http, stub, tmp_path, waits):
-    later = [Reply(status=429, headers={"Retry-After": seconds}) for seconds in ("7", "9999")]
-    server = stub().on("/a", [*later, Reply(BODY)])
-    http.download(f"{server.url}/a", tmp_path / "page")
-    assert waits == [7.0, 120.0]  # the second is capped by max_retry_after
 
 
 def test_a_missing_page_is_requested_once(http, stub, tmp_path):

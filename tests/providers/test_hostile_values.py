@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import LandedPages, line, price_list, savings_plans
+from tests.helpers.aws_pages import LandedPages, line, price_list
 from tests.helpers.azure_pages import Landed, item, sku
 from tests.helpers.gcp_pages import machine_type, n2_skus
 from tests.helpers.releases import rows
@@ -119,18 +119,3 @@ def test_an_accelerator_with_a_hidden_character_is_quarantined(tmp_path: Path) -
     _, tables = staged_tables(pages, tmp_path)
     assert set(tables["instance_types"]["instance_type"]) == {"n2-standard-2"}
     assert is_quarantined(tables, "accelerators")
-
-
-PLANS = savings_plans(
-    "us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")])
-)
-
-
-def test_a_savings_plan_nested_100000_deep_fails_in_no_time(tmp_path: Path) -> None:
-    deep = b"[" * 100_000 + b"]" * 100_000
-    unit = PLANS.replace(b'"price": "0.07"', b'"price": "0.07", "more": ' + deep)
-    for body in (b'{"version": ' + deep + b"}", unit):
-        landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line()]))
-        pages = landed.add("savings_plans", "us-east-1", body, suffix="json").pages()
-        staged, _ = staged_tables(pages, tmp_path)
-        assert "nested too deep" in staged.troubles[0].reason

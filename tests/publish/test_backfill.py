@@ -84,17 +84,6 @@ def told(history: pl.DataFrame) -> list[tuple[object, ...]]:
     ]
 
 
-def test_intervals_are_those_of_the_lists() -> None:
-    history = fold(rows(month, listed) for month, listed in PAST.items())
-    assert told(history) == [
-        ("m7.large", 20, 1, 2, "backfilled", "price_changed"),
-        ("m7.large", 18, 2, 5, "price_changed", "price_changed"),
-        ("m7.large", 17, 5, None, "price_changed", None),
-        ("m8.large", 11, 3, None, "added", None),
-        ("p2.xlarge", 90, 1, 4, "backfilled", "removed"),
-    ]
-
-
 LISTS = st.lists(
     st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 3), min_size=1),
     min_size=1,

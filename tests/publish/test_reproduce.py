@@ -53,22 +53,15 @@ def test_the_same_pages_and_program_give_the_same_release(cloud: ledger.Ledger, 
     assert (made.program, dict(made.readings)) == (made.installed, {})
 
 
-def test_an_altered_page_is_named(cloud: ledger.Ledger) -> None:
+@pytest.mark.parametrize(("fault", "status"), [("altered", 1), ("missing", 2)])
+def test_a_page_at_fault_is_named_and_not_taken_for_a_difference(cloud, fault, status) -> None:
     page = page_of(cloud, "eu-1")
-    page.write_bytes(page.read_bytes() + b" ")
-    made = made_again(cloud)
-    key = page.relative_to(cloud.root).as_posix()
-    assert (made.exit_status, made.pages) == (1, (PageFault(ledger.NAME, key, "altered"),))
-
-
-def test_a_missing_page_is_named_and_not_taken_for_a_difference(cloud: ledger.Ledger) -> None:
-    page = page_of(cloud, "eu-1")
-    page.unlink()
+    page.write_bytes(page.read_bytes() + b" ") if fault == "altered" else page.unlink()
 
     made = made_again(cloud)
 
     key = page.relative_to(cloud.root).as_posix()
-    assert (made.exit_status, made.pages) == (2, (PageFault(ledger.NAME, key, "missing"),))
+    assert (made.exit_status, made.pages) == (status, (PageFault(ledger.NAME, key, fault),))
     assert made.differences == ()
 
 

@@ -8,15 +8,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+from unittest.mock import ANY
 
 import polars as pl
 import pytest
 import yaml
 from tests.helpers import processes
-from tests.helpers.cases import cases
+from tests.helpers.cases import cases, named_cases
 from tests.helpers.releases import machine, price, publish, tables
 from tests.helpers.terminal import run
 
@@ -50,6 +52,35 @@ def test_releases_lists_versions_and_rows(root: Path) -> None:
     assert entries[0]["rows"]["prices"] == 20
 
 
+KEYS = {"run", "exit", "out", "no_out", "err", "no_err", "whole", "lines", "rows", "each"}
+
+
+@named_cases("read/commands", "root", "commands")
+def test_a_command_answers(request: pytest.FixtureRequest, case: Mapping[str, Any]) -> None:
+    root = request.getfixturevalue(case["root"]) if "root" in case else None
+    for expected in case["commands"]:
+        assert expected.keys() <= KEYS
+        result = run(*shlex.split(expected["run"]), root=root)
+        assert result.exit_code == expected.get("exit", 0), result.stderr
+        for name, printed in (("out", result.stdout), ("err", result.stderr)):
+            for text in expected.get(name, []):
+                assert text.replace("ROOT", str(root)) in printed
+            assert [text for text in expected.get(f"no_{name}", []) if text in printed] == []
+        assert result.stdout == expected.get("whole", result.stdout)
+        assert len(result.stdout.splitlines()) == expected.get("lines", ANY)
+        if expected.keys() & {"rows", "each"}:
+            assert_json(json.loads(result.stdout), expected)
+
+
+def assert_json(rows: list[dict[str, Any]], expected: Mapping[str, Any]) -> None:
+    """Check some columns of each row, and those that are the same in all rows."""
+    if "rows" in expected:
+        pairs = zip(rows, expected["rows"], strict=True)
+        assert [{name: row[name] for name in some} for row, some in pairs] == expected["rows"]
+    assert rows
+    assert [row for row in rows if row | expected.get("each", {}) != row] == []
+
+
 def next_steps(root: Path) -> list[list[str]]:
     """The commands under "What next" of ``hwprices show``, as a shell would split them."""
     _, _, text = run("show", root=root).stdout.partition("What next")
@@ -77,38 +108,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_name_that_clouds_share_is_told_apart_by_the_cloud_before_it(shared: Path) -> None:
-    names = [f"coreweave {SHARED}", f"Nebius {SHARED.lower()}"]
-    compared = json.loads(run("compare", *names, "--json", root=shared).stdout)
-    assert [machine["provider"] for machine in compared] == ["coreweave", "nebius"]
-    unclear = run("compare", SHARED, names[0], root=shared)
-    assert unclear.exit_code == 2
-    assert f"Put its cloud before the name: '{names[0]}'." in unclear.stderr
-    assert run("price", f"aws {SHARED}", root=shared).exit_code == 2
-
-
 def test_the_history_of_a_name_that_clouds_share_says_whose_each_price_is(shared: Path) -> None:
     heading, *blocks = run("history", SHARED, root=shared).stdout.strip().split("\n\n")
     assert heading.startswith(f"{SHARED} (coreweave, nebius): 2 prices")
     assert [re.split(r"\s+", block)[0] for block in blocks] == ["coreweave", "nebius"]
     assert ["29.24" in block for block in blocks] == [True, False]
-
-
-def test_the_history_takes_words_and_options_as_find_does(market: Path) -> None:
-    blocks = run("history", "8xh100", "us-east", "preemptible", root=market).stdout
-    assert "31.46" in blocks
-    assert "55.04" not in blocks
-    everything = ("history", "h100", "--csv", "--os", "all", "--region")
-    rows = run(*everything, "north america", root=market).stdout.splitlines()
-    assert len(rows) == 4, rows
-    for command in ("history", "find"):
-        failed = run(command, "h100", "us-eest", root=market)
-        assert (failed.exit_code, failed.stderr) == (
-            2,
-            "error: 'us-eest' is not understood. Did you mean us-east4, us-east-1?\n",
-        )
-    nothing = run("history", "h100", "westeurope", "spot", root=market)
-    assert "no price that a release has had fits" in nothing.stderr
 
 
 def test_the_next_steps_name_machines_that_the_release_has(shared: Path) -> None:
@@ -119,16 +123,6 @@ def test_the_next_steps_name_machines_that_the_release_has(shared: Path) -> None
         assert result.exit_code == 0, result.stderr
         assert "29.24" in result.stdout
         assert "49.24" not in result.stdout
-
-
-def test_tco_takes_words_of_a_machine_and_of_its_accelerator(market: Path) -> None:
-    for words in (("dgx", "H100"), ("nvidia-dgx-h100",)):
-        rows = json.loads(run("tco", *words, "--json", root=market).stdout)
-        assert [row["device_id"] for row in rows] == ["nvidia-dgx-h100"]
-    rows = json.loads(run("tco", "h100-sxm5", "--json", root=market).stdout)
-    assert {row["accelerator_id"] for row in rows} == {"nvidia-h100-sxm5-80gb"}
-    failed = run("tco", "dgx", "z9", root=market)
-    assert (failed.exit_code, "no machine to buy is called 'dgx z9'" in failed.stderr) == (2, True)
 
 
 def test_show_summarises_a_release(root: Path) -> None:
@@ -234,20 +228,6 @@ def test_rows_of_a_query_are_printed_in_pieces_that_fit_together(root: Path) -> 
     assert run("query", "select 1 as a where false", "--json", root=root).stdout == "[]\n"
 
 
-def test_csv_of_a_query_runs_no_formula_and_steers_no_terminal(root: Path) -> None:
-    query = "select '=1+1' as a, chr(27) || '[31m' as b, chr(155) as c, ['@x', chr(27)] as d"
-    text = run("query", query, "--csv", root=root).stdout
-    assert text == "a,b,c,d\n'=1+1,\\x1b[31m,\\x9b,'@x; \\x1b\n"
-
-
-def test_columns_of_one_name_are_refused_where_one_would_be_lost(root: Path) -> None:
-    for suffix in ("--json", "--csv"):
-        result = run("query", "select 1 as a, 2 as a", suffix, root=root)
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert "2 columns named a. Give them different names with `as`." in result.stderr
-    assert run("query", "select 1 as a, 2 as a", root=root).stdout.split() == ["a", "a", "1", "2"]
-
-
 @cases("read/query_types", in_json=yaml.safe_load)
 def test_json_and_csv_of_a_query_take_every_type(root, value, in_json, in_csv) -> None:
     query = f"select {value} as a, 'x' as b"
@@ -263,18 +243,6 @@ def test_device_prints_a_table_or_json(root: Path) -> None:
     rates = {rate["dtype"]: rate["rate"] for rate in answer["dense_rates"]}
     assert rates["bf16"] == 989.4
     assert "989.4" in run("device", "H100 SXM", root=root).stdout
-
-
-def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
-    arguments = ["recommend", "7B", "--top", "2", "--root", str(market)]
-    machines = json.loads(run(*arguments, "--json").stdout)
-    assert [(machine["where"], machine["rank"]) for machine in machines] == [
-        ("cloud", 1),
-        ("cloud", 2),
-        ("local", 1),
-        ("local", 2),
-    ]
-    assert len(run(*arguments, "--csv").stdout.splitlines()) == 5
 
 
 def test_the_help_of_recommend_has_its_options_in_panels() -> None:
@@ -302,21 +270,6 @@ def test_shared_options_may_stand_in_front_of_the_command(market: Path) -> None:
     assert query.stdout.split() == ["a", "1"]  # the option behind counts
 
 
-def test_price_of_several_types_points_to_compare(market: Path) -> None:
-    refused = run("price", "g6.xlarge", "p5.48xlarge", "--os", "linux", root=market)
-    assert refused.exit_code == 2
-    assert "Write: hwprices compare g6.xlarge p5.48xlarge." in refused.stderr
-    assert "No such option" in run("price", "g6.xlarge", "--oss", "linux", root=market).stderr
-
-
-def test_the_error_of_an_option_that_is_a_word_elsewhere_says_so(market: Path) -> None:
-    """It suggested --overlays for --provider."""
-    message = "Write its value as a word: hwprices recommend"
-    assert message in run("recommend", "8B", "--provider", "aws", root=market).stderr
-    assert "a word" not in run("tco", "--spot", root=market).stderr
-    assert "--limit" in run("recommend", "8B", "--limi", "3", root=market).stderr
-
-
 @cases("read/commands_without_dataset", command=yaml.safe_load)
 def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path: Path) -> None:
     result = run(*command, root=tmp_path)
@@ -335,13 +288,6 @@ def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None
     assert unknown.stderr.startswith(f"error: no release 2020 in {root}")
     both = run(command, "2020", "--version", VERSION, root=root)
     assert both.stderr == f"error: two releases are named: 2020 and {VERSION}. Name one.\n"
-
-
-def test_an_empty_query_is_an_error(root: Path) -> None:
-    for flags in ([], ["--unsafe"]):
-        result = run("query", " ", *flags, root=root)
-        assert result.exit_code == 2
-        assert result.stderr.startswith("error: the query is empty. Write SQL")
 
 
 def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:
@@ -406,17 +352,6 @@ def test_help_lists_commands_with_a_complete_sentence(group, listed) -> None:
     assert all(line.endswith(".") and "..." not in line for line in described.values())
 
 
-def test_a_first_word_may_be_left_out() -> None:
-    assert run("admin", "verify", "--help").stdout.startswith("Usage: hwprices admin verify ")
-    assert run("verify", "--help").stdout.startswith("Usage: hwprices verify ")
-    for first, second in (("show", "releases"), ("cite", "recheck"), ("export", "report")):
-        usage = f"Usage: hwprices {first} {second} "
-        assert run(first, second, "--help").stdout.startswith(usage)
-        assert run(second, "--help").stdout.startswith(f"Usage: hwprices {second} ")
-    assert run("admin", "price").exit_code == 2
-    assert run("admin", "admin").exit_code == 2
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_has_an_example(command: str) -> None:
     text = run(command, "--help").stdout
@@ -441,6 +376,7 @@ def test_help_imports_no_polars() -> None:
 
 FIND = """
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from hwprices import cli
 from hwprices.specs import csv_rows

@@ -24,6 +24,7 @@ import hwprices
 from hwprices.cli import COMMANDS
 from hwprices.read import dataset as reading
 from hwprices.read.export.cells import to_json
+from hwprices.read.find.names import ReleaseWords
 from hwprices.release.release import DAMAGED
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
@@ -85,8 +86,11 @@ def test_repr_shows_version_and_rows(dataset: hwprices.Dataset) -> None:
 def test_a_dataset_whose_connection_was_used_can_be_copied_and_pickled(dataset) -> None:
     query = "select count(*) from prices"
     rows = dataset.duckdb.sql(query).fetchall()
+    words = ReleaseWords.of(dataset)
+    assert ReleaseWords.of(dataset) is words, "they are read once"
     for copied in (copy.copy(dataset), copy.deepcopy(dataset), pickle.loads(pickle.dumps(dataset))):
         assert copied.duckdb is not dataset.duckdb
+        assert ReleaseWords.of(copied) is not words
         assert copied.duckdb.sql(query).fetchall() == rows
 
 

@@ -1,12 +1,14 @@
 """Answers about one device, and the names by which a device is found."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.cases import cases
+from tests.helpers.cases import amount, cases, named_cases
+from tests.helpers.expected import plain
 from tests.helpers.releases import Release, price, prices, with_private_hosts
 from tests.helpers.terminal import drawn
 from tools import devices
@@ -68,39 +70,17 @@ def test_every_device_that_people_ask_about_has_an_answer(release, name, device_
     assert len(row["missing"]) == len(without_answer), "one reason for each question"
 
 
-def test_h100_by_hand(release: Release) -> None:
-    row = answered(release, "nvidia-h100-sxm5-80gb")
-    assert (row["providers"], row["regions"]) == (
-        ["aws", "azure", "gcp"],
-        ["aws/us-east-1", "azure/eastus", "gcp/us-central1"],
-    )
-    assert (row["on_demand_usd_per_hour"], row["on_demand_offer"]) == (
-        Decimal("6.88"),
-        "aws/us-east-1/p5.48xlarge",
-    )
-    assert (row["cheapest_usd_per_hour"], row["cheapest_offer"]) == (
-        Decimal("6.3261926027"),
-        "gcp/us-central1/a3-highgpu-8g: spot",
-    )
-    assert row["spot_offer"] == "gcp/us-central1/a3-highgpu-8g"
-    assert row["usd_per_year"] == Decimal("60268.8")
-    assert row["tflops_per_watt"] == pytest.approx(989.4 / 700)
-    assert row["usd_per_million_tokens"] == [
-        {
-            "model": "llama2_70b",
-            "usd": Decimal("0.6322791365"),
-            "basis": "measured on as many accelerators",
-            "tokens_per_second": 24180.6,
-            "accelerators": 8.0,
-            "measurement": "llama2-70b-99/v4.1/Supermicro/SYS_421GE_TNHR2_LCC_H100_SXM_80GBx8_TRT",
-            "input_tokens": 294.0,
-            "output_tokens": 294.0,
-        }
-    ]
-    assert row["gco2e_basis"].startswith("SCI, aws/us-east-1")
-    assert row["missing"] == []
-    # 269,000 USD / 8 / (5 × 8760 × 0.5) h + 10.2 kW / 8 × 1.56 × 0.13 USD
-    assert float(row["tco_usd_per_hour"]) == pytest.approx(1.5354 + 0.2586, abs=1e-3)
+@named_cases("read/devices", "device", "row", "has", "missing")
+def test_what_is_answered_about_a_device(release: Release, case: Mapping[str, Any]) -> None:
+    row = answered(release, case["device"])
+    for column, expected in case["row"].items():
+        if isinstance(expected, int | float) or str(expected).startswith("="):
+            assert float(row[column]) == pytest.approx(float(amount(expected))), column
+        else:
+            assert plain(row[column]) == plain(expected), column
+    for column, text in case.get("has", {}).items():
+        assert text in row[column]
+    assert len(row["missing"]) == case.get("missing", len(row["missing"]))
 
 
 def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> None:
@@ -160,43 +140,7 @@ def test_a_commitment_has_the_day_of_its_own_price(release: Release) -> None:
     assert row["prices_observed"] == date(2025, 8, 16)
 
 
-def test_power_of_a_tpu_is_marked_as_an_estimate(release: Release) -> None:
-    """Known wrong number S6 (docs/known-wrong-numbers.md): no TDP is published."""
-    row = answered(release, "TPU v6e")
-    assert row["tflops_per_watt"] is None
-    assert "estimated TDP" in row["gco2e_basis"]
-    assert row["power_basis"].startswith("estimate")
-
-
-def test_efficiency_names_its_number_format(release: Release) -> None:
-    """Known wrong number S4 (docs/known-wrong-numbers.md).
-
-    Dense FP16 of L4 is 121 / 72 TFLOPS/W; K80 has only FP32, 4.37 / 150.
-    """
-    l4, k80 = answered(release, "L4"), answered(release, "K80")
-    assert (l4["tflops_per_watt"], l4["tflops_per_watt_dtype"]) == (
-        pytest.approx(1.68, abs=0.001),
-        "bf16",
-    )
-    assert (k80["tflops_per_watt"], k80["tflops_per_watt_dtype"]) == (
-        pytest.approx(0.029, abs=0.001),
-        "fp32",
-    )
-
-
-def test_a_device_without_any_figure_has_a_reason_for_each(release: Release) -> None:
-    row = answered(release, "Sohu")
-    assert len(row["missing"]) == 6
-    assert row["dtypes"] == []
-
-
-def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
-    row = answered(release, "Graviton3")
-    assert (row["type"], row["on_demand_usd_per_hour"], row["on_demand_offer"]) == (
-        "cpu",
-        Decimal("0.0408"),
-        "aws/us-east-1/m7g.xlarge",
-    )
+def test_prices_of_a_cpu_are_said_to_be_of_a_vcpu(release: Release) -> None:
     lines = lines_of(device(release, "Graviton3"))
     money = [line for line in lines if line.startswith(("USD/", "gCO2e/h"))]
     assert len(money) == 4
@@ -262,14 +206,7 @@ def test_a_price_without_a_date_is_called_undated(release: Release) -> None:
     assert row["purchase_basis"] == "street, undated"
 
 
-def test_a_machine_to_buy_has_the_formats_of_its_accelerator(release: Release) -> None:
-    row = answered(release, "DGX H100")
-    assert (row["type"], row["purchase_price_usd"], row["power_w"]) == (
-        "server",
-        Decimal(269_000),
-        10_200,
-    )
-    assert "bf16" in row["dtypes"]
+def test_emissions_of_a_machine_to_buy_are_those_of_the_grid_asked_for(release: Release) -> None:
     on_grid = answered(release, "DGX H100", Ownership(grid_gco2e_per_kwh=100))
     assert on_grid["gco2e_per_hour"] == pytest.approx(10.2 * 1.56 * 100)
 
@@ -388,10 +325,7 @@ def test_the_name_of_a_vendor_counts_where_no_device_has_its_words() -> None:
 
 
 def test_a_year_costs_the_cheapest_way_to_have_one(release: Release) -> None:
-    """One p5.48xlarge on demand is 6.88 USD × 8760; a cheaper commitment for a year counts."""
-    row = device(release, "H100 SXM").row(0, named=True)
-    assert row["usd_per_year"] == Decimal("6.88") * 8760
-    assert row["usd_per_year_basis"] == "aws/us-east-1/p5.48xlarge: on_demand"
+    """Of one p5.48xlarge it is on demand, unless a commitment for a year is cheaper."""
     offers = release.tables["offers"]
     committed = pl.when(instance_type="p5.48xlarge").then(pl.lit(Decimal(40)))
     cheaper = offers.with_columns(reserved_1y_no_upfront_usd_per_hour=committed.cast(Money))
@@ -401,20 +335,11 @@ def test_a_year_costs_the_cheapest_way_to_have_one(release: Release) -> None:
     assert row["usd_per_year_basis"] == "aws/us-east-1/p5.48xlarge: reserved_1y_no_upfront"
 
 
-def test_prices_of_a_card_at_launch_and_in_a_machine_are_apart(release: Release) -> None:
-    row = device(release, "RTX 4090").row(0, named=True)
-    assert row["launch_price_usd"] == row["purchase_price_usd"] == 1599
-    assert row["machine_share_usd"] == 1599  # the card that needs a host is the cheapest
-    assert row["usd_per_million_tokens"] == []
-
-
-def test_a_machine_is_the_sum_of_its_accelerators(release: Release) -> None:
-    """DGX H100: 8 × 3,350 GB/s, 8 × 989.4 TFLOPS over 10,200 W, 14.35 USD/h for 24,181 tokens/s."""
-    row = device(release, "DGX H100").row(0, named=True)
-    assert row["memory_bandwidth_gbs"] == 8 * 3350
+def test_rates_and_tokens_of_a_machine_are_those_of_all_its_accelerators(release: Release) -> None:
+    """DGX H100: 8 × 989.4 TFLOPS, 14.35 USD/h for 24,181 tokens/s."""
+    row = answered(release, "DGX H100")
     rates = {rate["dtype"]: rate["rate"] for rate in row["dense_rates"]}
     assert rates["bf16"] == pytest.approx(8 * 989.4)
-    assert row["tflops_per_watt"] == pytest.approx(0.776, abs=1e-3)
     (tokens,) = row["usd_per_million_tokens"]
     assert (tokens["model"], tokens["basis"]) == ("llama2-70b-99", figures.OWNED)
     assert float(tokens["usd"]) == pytest.approx(14.35 / (24_180.6 * 3.6e-3), rel=1e-3)

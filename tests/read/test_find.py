@@ -214,16 +214,6 @@ def test_the_cheapest_comes_first_and_other_orders_can_be_asked_for(data: Datase
         data.find("h100", sort="memry")
 
 
-def test_prices_are_exact_in_python_and_json_and_short_on_the_screen(market: Path) -> None:
-    exact = json.loads(run("find", "8xh100 ashburn", "--json", root=market).stdout)
-    assert [row["effective_hourly"] for row in exact] == ["88.4899999026"]
-    screen = run("find", "8xh100 ashburn", root=market).stdout
-    assert "88.49 " in screen
-    assert "88.4899999026" not in screen
-    assert "hwprices explain" in screen
-    assert f"--root {market}" in screen
-
-
 def test_max_price_and_other_currencies(data: Dataset) -> None:
     """A price in euros is compared only at a rate that the reader gives."""
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
@@ -371,15 +361,6 @@ def test_a21_a_machine_with_a_price_of_its_own_is_not_priced_by_the_host(macs: D
     shared = one_machine.answer(macs, "mac2.metal", tenancy="shared")
     assert shared.rows.is_empty()
     assert shared.notes[0] == "mac2.metal: sold only as a dedicated host, mac2, in us-east-1."
-
-
-def test_price_is_in_usd_where_there_is_a_rate(market: Path) -> None:
-    """0.20 EUR/h at 1.1 are 0.22 USD/h; the option changed nothing on the screen."""
-    own = run("price", "d4s_v6", root=market).stdout
-    assert own.count("0.2000 EUR") == 2
-    converted = run("price", "d4s_v6", "--usd-per", "EUR=1.1", root=market).stdout
-    assert "EUR" not in converted
-    assert converted.count("0.2200") == 2
 
 
 class Changed(Dataset):
@@ -600,14 +581,6 @@ def test_coverage_lists_regions_without_prices_too(data: Dataset, market: Path) 
     assert "no prices of azure: eastus" in run("coverage", root=market).stdout
 
 
-def test_coverage_of_a_provider_that_is_not_in_the_release_is_an_error(market: Path) -> None:
-    result = run("coverage", "--provider", "foo", root=market)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "no provider 'foo' is in this release. There are: aws, azure, gcp." in result.stderr
-    named = run("coverage", "--provider", "Google Cloud", "--json", root=market).stdout
-    assert {row["provider"] for row in json.loads(named)} == {"gcp"}
-
-
 def test_coverage_of_columns_counts_values_and_names_who_has_them(market: Path) -> None:
     """Counted here in the files themselves."""
     rows = json.loads(run("coverage", "--columns", "--json", root=market).stdout)
@@ -653,24 +626,6 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
         {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]}
     ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
     assert f" {words}" in drawn(render_columns(columns, None), width=80)
-
-
-@pytest.mark.parametrize(
-    ("place", "reason"),
-    [
-        (("germany",), "Not in this release: it has no prices of aws eu-central-1."),
-        (("aws", "netherlands"), "No provider of these machines has a region"),
-        (("Google Cloud",), None),
-    ],
-)
-def test_recommend_says_why_nothing_is_rented_out_there(market, place, reason) -> None:
-    question = ("recommend", "7B", *place)
-    text = run(*question, root=market).stdout
-    assert (reason or "To rent (") in text
-    if reason:
-        assert "Payback is unknown" in text
-        assert "never" not in text
-        assert reason in run(*question, "--where", "cloud", "--json", root=market).stderr
 
 
 def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:

@@ -16,7 +16,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.helpers.cases import cases, optional
+from tests.helpers.cases import cases, named_cases, optional
 from tests.helpers.releases import Release, with_private_hosts
 
 import hwprices
@@ -31,8 +31,6 @@ from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend
 from hwprices.units import Money
 
-HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
-
 
 def ranked(
     release: Release, model: float | str, workload: str = "inference", **more: Any
@@ -46,16 +44,19 @@ def ranked(
     return frame.filter(pl.col("excluded_reason").is_null()), reasons
 
 
-@cases("read/recommended", question=yaml.safe_load, machines=yaml.safe_load)
-def test_which_machines_do_a_job_and_why_others_do_not(release, question, fit, machines) -> None:
+@named_cases("read/recommended", "question", "fit", "machines", "release")
+def test_which_machines_do_a_job_and_why_others_do_not(
+    release: Release, case: Mapping[str, Any]
+) -> None:
     """Texts are patterns; null: not in the answer. ``fit``: all that are ranked, if listed."""
-    frame = recommend(**question, dataset=release)
+    own = with_images(release) if case.get("release") == "images" else release
+    frame = recommend(**case["question"], dataset=own)
     assert frame.columns == [*OUTPUT]
     assert set(frame["excluded_reason"].drop_nulls()) <= set(REASONS["excluded_reason"])
-    if fit:
-        assert frame.drop_nulls("rank")["machine"].to_list() == fit.split()
+    if "fit" in case:
+        assert frame.drop_nulls("rank")["machine"].to_list() == case["fit"].split()
     rows = {row["machine"]: row for row in frame.iter_rows(named=True)}
-    for machine, expected in machines.items():
+    for machine, expected in case["machines"].items():
         row = rows.get(machine)
         for column, value in (expected or {}).items():
             found = row[column]
@@ -147,13 +148,6 @@ def test_no_ranked_machine_breaks_a_limit(release, model, wanted, latest, users)
     assert (fit["seconds_to_first_token"] <= latest * (1 + 1e-9)).all()
 
 
-def test_more_requests_take_more_machines(release: Release) -> None:
-    few, _ = ranked(release, "llama-3.1-8b", requests_per_second=1)
-    many, _ = ranked(release, "llama-3.1-8b", requests_per_second=1000)
-    assert few.filter(machine="p5.48xlarge")["nodes"].item() == 1
-    assert many.filter(machine="p5.48xlarge")["nodes"].item() >= 4
-
-
 def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(release) -> None:
     """2 requests/s of 2,000 and 300 tokens: 55.04 × 10^6 / (4,600 × 3600) is 3.3237 USD."""
     serving = {"input_tokens": 2000, "output_tokens": 300, "requests_per_second": 2}
@@ -170,26 +164,6 @@ def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(
     pc = fit.filter(machine="pc-rtx-4090").row(0, named=True)
     saved = float(rented["usd_per_hour"][0]) - 0.65 * 1.56 * 0.13 * pc["nodes"]
     assert pc["payback_hours"] == pytest.approx(float(pc["purchase_price_usd"]) / saved)
-
-
-@pytest.mark.parametrize("workload", ["inference", "lora"])
-def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workload: str) -> None:
-    """Of the 80 GiB of a GPU nine tenths can be used, however many would hold the model."""
-    frame = recommend("llama-3.1-405b", workload, "bf16", dataset=release, max_nodes=1)
-    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
-    assert p5["memory_usable_gib"] == pytest.approx(8 * 80 * 0.9)
-    assert p5["memory_needed_gib"] > p5["memory_usable_gib"]
-    assert p5["excluded"].endswith("GiB, 576.0 of its 640.0 GiB can be used")
-
-
-def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Release) -> None:
-    """Ampere converts 8-bit weights and computes in 16 bits."""
-    serving = {"concurrency": 1}
-    frame = recommend("llama-3.1-405b", precision="fp8", dataset=release, **serving)
-    runs = frame.filter(pl.col("tokens_per_second").is_not_null())
-    assert set(runs["machine"]) >= HOPPER_8 | {"p5en.48xlarge", "p4de.24xlarge"}
-    formats = dict(runs.select("machine", "compute_format").iter_rows())
-    assert (formats["p5.48xlarge"], formats["p4de.24xlarge"]) == ("fp8", "bf16")
 
 
 def test_a_model_published_in_four_bits_is_served_in_them(release: Release) -> None:
@@ -288,23 +262,6 @@ def test_community_hosts_are_left_out_unless_asked_for(release: Release) -> None
     assert "(1) are not ranked; the cheapest: g6.xlarge, runpod/community" in drawn(frame)
 
 
-def test_a_training_costs_in_a_month_what_its_hours_cost(release: Release) -> None:
-    """LoRA of 10^8 tokens costs 18.18 USD on g6.xlarge; 7 × 10^9 take 65 days, 730 hours of one.
-
-    Those cost 0.8048 × 730 = 587.50 USD.
-    """
-    limits = {"budget_per_month": 19}
-    fit, out = ranked(release, "7B", "lora", **limits)
-    l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
-    assert float(l4["usd_per_month"]) == pytest.approx(18.18, abs=0.01)
-    assert l4["usd_per_month"] == l4["usd"]
-    assert out["p5.48xlarge"] == "costs 30.07 USD in a month, the budget is 19"
-    fit, _ = ranked(release, "7B", "lora", tokens=7e9, days=70, where="cloud")
-    l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
-    assert l4["hours"] > 730
-    assert float(l4["usd_per_month"]) == pytest.approx(587.504)
-
-
 @pytest.mark.parametrize(
     ("objective", "column", "descending"),
     [
@@ -395,15 +352,6 @@ def with_images(release: Release) -> Release:
         result_unit=pl.lit("Samples/s"),
     )
     return Release({**release.tables, "benchmarks": images})
-
-
-def test_images_are_priced_where_they_were_measured(release: Release) -> None:
-    frame = recommend("SDXL", dataset=with_images(release))
-    assert frame.columns == [*OUTPUT]
-    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
-    assert p5["basis"] == "measured"
-    assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (18 * 3.6))
-    assert frame.filter(machine="g6.xlarge")["excluded_reason"].item() == "not_measured"
 
 
 def test_samples_are_ranked_by_grams_which_are_shown(release: Release) -> None:
@@ -537,23 +485,6 @@ def test_setup_counts_for_the_owner_of_a_training_as_for_the_rent(release: Relea
     assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)
 
 
-def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: Release) -> None:
-    measured = with_images(release)
-    frame = recommend("SDXL", dataset=measured, where="local")
-    dgx = frame.filter(machine="dgx-h100").row(0, named=True)
-    left_out = recommend("SDXL", dataset=measured, budget_per_month=50_000, budget_to_buy=9)
-    reasons = dict(left_out.select("machine", "excluded").iter_rows())
-    assert (reasons["a3-highgpu-8g"], reasons["p5.48xlarge"]) == (
-        "costs 64,597.70 USD in a month, the budget is 50,000",
-        None,
-    )
-    assert reasons["dgx-h100"] == "costs 269,000 USD to buy, the budget is 9"
-    assert reasons["rtx-4090-card"] == "it is a part that needs a host"
-    assert set(frame["where"]) == {"local"}
-    assert float(dgx["rent_usd_per_hour"]) == pytest.approx(55.04)
-    assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)
-
-
 def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Release) -> None:
     """10.2 kW × 1.56 × 4 USD are 63.65 USD/h, more than renting; 0.13 are 2.07."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
@@ -652,9 +583,6 @@ def test_why_no_machine_fits_is_counted_with_the_nearest_of_each_reason(release:
     (line,) = [line for line in text.splitlines() if "can be used" in line][:1]
     assert re.match(r"  \d+ such as p5en.48xlarge: needs 93\d+.\d GiB, 1015.2 of its 1128.0", line)
     assert "Try: --max-nodes joins several machines" in text
-    served = {"requests_per_second": 1e12}
-    _, out = ranked(release, "llama-3.1-8b", **served)
-    assert out["p5.48xlarge"] == "more than 100,000 copies of the model would be needed"
     cpus = drawn(recommend("70B", dataset=release, machines="cpus"))
     assert "Try: --machines accelerators runs larger models." in cpus
 

@@ -142,8 +142,12 @@ class Dataset(Release):
             return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to copy and pickle, without the connection, which cannot be pickled."""
-        return {name: value for name, value in self.__dict__.items() if name != "duckdb"}
+        """Return the state to copy and pickle, without the connection, which cannot be pickled.
+
+        And without what is made of the release again when it is needed.
+        """
+        left_out = ("duckdb", "made")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.tables})

@@ -214,6 +214,11 @@ class Release:
         return key
 
     @cached_property
+    def made(self) -> dict[type, Any]:
+        """What was made of this release, by its class: a release does not change."""
+        return {}
+
+    @cached_property
     def names(self) -> pl.DataFrame:
         """The machines that have or had prices, by region: see ``names_of``."""
         return pl.read_parquet(self._small[layout.NAMES])

@@ -91,15 +91,6 @@ def test_what_a_page_leaves_out_is_not_counted_as_a_name(item_text: str) -> None
     assert msgspec.json.encode(msgspec.json.decode(body, type=RetailPage)) == body
 
 
-@pytest.mark.parametrize("member", ["retailPrice", "unitPrice", "not known yet"])
-def test_a_name_twice_costs_the_page(tmp_path: Path, member: str) -> None:
-    body = json.dumps(answer([item(0.1)]), separators=(",", ":"))
-    body = body.replace('"currencyCode"', f'"{member}":1,"{member}":2,"currencyCode"', 1)
-    pages = Landed(tmp_path).add("retail_consumption_usd", "eastus", body.encode()).pages()
-    list(get("azure").normalise(pages))
-    assert "comes twice in one object" in pages.unreadable[0].reason
-
-
 RETAIL = Path(__file__).parents[2] / "recordings" / "azure" / "retail"
 
 

@@ -5,7 +5,8 @@ are in tests/providers/test_hostile_pages.py.
 """
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
@@ -29,6 +30,12 @@ SHORT, LONG = 3, 1000  # Examples of each parser: in every run of the tests, and
 
 UNREADABLE = (b"", b"[]", b"5", b"<html>", b"[", b"\x00", DEEP)
 """Bodies that are not a page of any parser."""
+
+READ_BY_POLARS = ("azure_skus", "azure_locations")
+"""Of two members with one name, polars keeps one, and says nothing."""
+
+MEMBER = re.compile(rb'\{\s*("([^"]+)"\s*:\s*(?:"[^"\\]*"|[\d.]+|null|true|false)\s*,)')
+"""The first member of an object, if it is a text, a number or a word, and not the only one."""
 
 PROVIDER_FAILURES = ("machine SKUs are not understood", "nothing says how many")
 """Errors that judge many pages or the sheets, and so name no page."""
@@ -186,13 +193,34 @@ def test_a_mutated_page_gives_rows_or_an_error_of_our_own(name: str) -> None:
     assert_mutations_are_read_or_refused(name, SHORT)
 
 
+def cut_and_deep(body: bytes) -> Iterator[bytes]:
+    """Yield a page of JSON that ends too early, or is nested too deep in one of its objects."""
+    yield from (body[:-1], body[: len(body) // 2])
+    for at in (body.index(b"{"), body.rindex(b"{")):
+        yield body[: at + 1] + b'"deep": ' + DEEP + b"," + body[at + 1 :]
+
+
+def repeated(body: bytes) -> Iterator[bytes]:
+    """Yield a page of JSON with a name twice in one object: a known one, and others."""
+    member = list(MEMBER.finditer(body))[-1]
+    escaped = member[1].replace(b'"' + member[2], b'"\\u%04x' % member[2][0] + member[2][1:], 1)
+    for second in (member[1], escaped):
+        yield body[: member.start(1)] + second + body[member.start(1) :]
+    for at in (body.index(b"{"), body.rindex(b"{")):
+        yield body[: at + 1] + b'"unknown": 1, "unknown": 2,' + body[at + 1 :]
+
+
 @pytest.mark.parametrize("name", PAGE_KINDS)
 def test_a_body_of_another_shape_is_an_unreadable_page(name: str) -> None:
     kind, checks = made(name), Checks()
-    for body in UNREADABLE:
+    bodies = [*UNREADABLE]
+    if kind.suffix == "json":
+        bodies += cut_and_deep(kind.body.strip())
+        bodies += repeated(kind.body) if name not in READ_BY_POLARS else ()
+    for number, body in enumerate(bodies):
         tables = normalise(kind, body, checks)
-        assert tables.error or tables.unreadable == (tables.page,), body[:20]
-        assert tables.error is None or tables.page in str(tables.error), body[:20]
+        assert tables.error or tables.unreadable == (tables.page,), (number, body[:20])
+        assert tables.error is None or tables.page in str(tables.error), (number, body[:20])
 
 
 @only_at_night("takes hours")

@@ -1,6 +1,8 @@
 """Derive the prices of flexible commitments: real figures, and a computation by hand."""
 
+from collections.abc import Mapping
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +67,18 @@ def test_each_line_is_a_share_of_googles_on_demand_sku(sample: Tables) -> None:
 
 def flexible_commitment(series: str, costs: dict[str, Decimal], months: int) -> Decimal | None:
     """The cost per hour of components under a flexible commitment; None if it is not offered."""
-    paid = flexible_shares(read_discount_rules())
+    paid = shares()
     if not any((series, name, months) in paid for name in costs):
         return None
     return sum(
         (cost * paid.get((series, name, months), 1) for name, cost in costs.items()), Decimal(0)
     )
+
+
+@cache
+def shares() -> Mapping[tuple[str, str, int], Decimal]:
+    """Read once what is paid under a flexible commitment: by series, component and months."""
+    return flexible_shares(read_discount_rules())
 
 
 def test_flexible_commitments_by_hand() -> None:

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
@@ -113,14 +112,6 @@ def test_g23_z4d_has_no_price_and_unknown_disks(tmp_path: Path) -> None:
 # -- members that are missing, new or renamed
 
 
-def test_new_units_and_currencies_are_words(tmp_path: Path) -> None:
-    core, ram = n2_skus()
-    core["pricingInfo"][0]["pricingExpression"]["usageUnit"] = "hours"
-    price_of(ram)["currencyCode"] = "EUR"
-    tables = normalise_skus(tmp_path, [core, ram], n2_zones())
-    assert words(tables) == {("unknown_unit", "hours"), ("unknown_currency", "EUR")}
-
-
 def price_of(listed: dict[str, Any]) -> dict[str, Any]:
     """Return the amount of a SKU, to change it."""
     tiers = listed["pricingInfo"][0]["pricingExpression"]["tieredRates"]
@@ -205,12 +196,3 @@ def test_a_page_that_is_no_list_is_still_unreadable(tmp_path: Path) -> None:
             normalise_pages(
                 tmp_path, {gcp.SKUS: [body], gcp.MACHINE_TYPES: [json.dumps({}).encode()]}
             )
-
-
-def test_every_quarantine_row_names_what_it_is_about(tmp_path: Path) -> None:
-    tables = normalise_skus(
-        tmp_path, [*n2_skus(), sku("N9 Instance Core running in Iowa", "1")], n2_zones()
-    )
-    (row,) = tables.refused
-    assert row["message"] == "unknown_series: N9 Instance Core running in Iowa (CPU, OnDemand)"
-    assert pl.DataFrame(tables.refused)["dependants"].to_list() == [0]

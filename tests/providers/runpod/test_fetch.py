@@ -10,7 +10,8 @@ import pytest
 import yaml
 from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, Request, StubServer
-from tests.providers.runpod.test_tables import H100, ONE_H100, stated
+from tests.helpers.vendor_tables import record_of
+from tests.providers.runpod.test_tables import H100, ONE_H100
 from typer.testing import CliRunner
 
 import hwprices
@@ -50,6 +51,12 @@ def test_a_refused_query_fails_the_unit_in_one_line(server, fetch, content, word
     assert result.status == "failed"
     assert words in result.reason
     assert "\n" not in result.reason
+
+
+def stated(word: str, *counts: int) -> dict[str, Any]:
+    """Make an answer with a word for the Secure Cloud, and none for the Community Cloud."""
+    secure = {"stockStatus": word, "availableGpuCounts": list(counts)}
+    return {"data": {"gpuTypes": [record_of("runpod", "stated") | {"secure": secure}]}}
 
 
 def refresh(server: StubServer, root: Path, stock: dict[str, Any]) -> list[str]:

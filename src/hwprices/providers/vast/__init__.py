@@ -66,13 +66,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """
     url = f"{context.settings.vast_url}/bundles/"
     with scratch_directory() as folder:
-        bodies = [
-            context.http.download(
-                url, Path(folder) / str(number), max_bytes=MAX_READ_BYTES, params={"q": query}
-            )
-            for number, query in enumerate(searches())
-        ]
-        if not sum(map(_offers, bodies)):
+        bodies, offers = [], 0
+        for number, query in enumerate(searches()):
+            file = Path(folder) / str(number)
+            body = context.http.download(url, file, max_bytes=MAX_READ_BYTES, params={"q": query})
+            offers += _offers(body)  # at once: a hundred more requests would be for nothing
+            bodies.append(body)
+        if not offers:
             raise other_format(bodies[0], "has no offer of any GPU")
         return [context.landing.land(unit, body, suffix="json") for body in bodies]
 

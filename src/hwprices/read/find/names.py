@@ -75,16 +75,16 @@ def find_machines(choices: list[NamedMachine], name: str) -> list[NamedMachine]:
     exact = [machine for machine in choices if machine.instance_type == name]
     if exact:
         return exact
-    shared = prefixes(choices)
     for spell in (normal, squeeze):
         target = spell(name)
-        matches = [
+        similar = [
             machine
             for machine in choices
             if target
             and target in (machine.squeezed_name if spell is squeeze else machine.normal_name)
-            and target in map(spell, _spellings(machine, shared))
         ]
+        shared = prefixes(choices) if similar else {}  # of most words no machine has a part
+        matches = [one for one in similar if target in map(spell, _spellings(one, shared))]
         if matches:
             return matches
     return []
@@ -101,17 +101,17 @@ def find_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine
     "nd h100 v5" matches Standard_ND96isr_H100_v5: Azure writes size and features after the letters.
     "a3 mega" matches a3-megagpu-8g.
     """
-    candidates = list(choices)
-    shared = prefixes(candidates)
+    every = list(choices)
     name = normal(word)
     starts = (f"{name}_", f"{name}gpu_") if "_" in name else (f"{name}_",)
     series = _SERIES.fullmatch(name)
     pattern = re.compile(rf"{series[1]}\d+[a-z]*{series[2]}" if series else "(?!)")
+    similar = [machine for machine in every if series or name in machine.normal_name]
+    shared = prefixes(every) if similar else {}
     return [
         machine
-        for machine in candidates
-        if (series or name in machine.normal_name)
-        and any(
+        for machine in similar
+        if any(
             text.startswith(starts) or pattern.fullmatch(text)
             for text in _spellings(machine, shared)
         )
@@ -329,11 +329,17 @@ class ReleaseWords:
 
     @classmethod
     def of(cls, dataset: Release, tables: Tables | None = None) -> "ReleaseWords":
-        """Take a release with its display names. ``tables``: read these instead of its own."""
+        """Take a release with its display names. ``tables``: read these instead of its own.
+
+        A release keeps its words: reading them is a third of the time of a question.
+        """
         entries = dataset.release.providers.items()
         titles = {name: entry.title for name, entry in entries}
         markets = {name: entry.title for name, entry in entries if "market_quantiles" in entry.rows}
-        return cls(tables or dataset, titles, markets)
+        if tables is not None:
+            return cls(tables, titles, markets)
+        words: ReleaseWords = dataset.made.setdefault(cls, cls(dataset, titles, markets))
+        return words
 
     @cached_property
     def machines(self) -> list[NamedMachine]:

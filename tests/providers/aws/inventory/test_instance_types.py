@@ -1,9 +1,12 @@
 """Instance types: DescribeInstanceTypes with its known wrong answers, and the price list."""
 
+from itertools import product
+
 import pytest
 import yaml
 from tests.helpers.aws_pages import LandedPages, described, line, price_list
-from tests.helpers.cases import cases, optional
+from tests.helpers.cases import cases, named_cases, optional
+from tests.helpers.expected import plain
 
 from hwprices.errors import HwpricesError
 from hwprices.stage import corrections
@@ -47,17 +50,22 @@ def read_row(tmp_path):
     return of
 
 
+ACCELERATOR = ("accelerator_id", "count", "memory_gib")
+
+
 def accelerator(row: dict) -> tuple:
-    assert len(row["accelerators"]) == 1
-    device = row["accelerators"][0]
-    return device["accelerator_id"], device["count"], device["memory_gib"]
+    (device,) = row["accelerators"]
+    return tuple(map(device.get, ACCELERATOR))
 
 
-@pytest.mark.parametrize("name", ["p5e.48xlarge", "p5en.48xlarge"])
-@pytest.mark.parametrize("answered", ["NVIDIA", "H200"])
-def test_a5_p5en_answered_nvidia_has_h200(read_row, name, answered):
-    row = read_row(info(name, **gpus(gpu(answered, 8, 144384))))
-    assert accelerator(row) == ("nvidia-h200-sxm", 8.0, 141.0)
+@named_cases("aws/instance_types", "names", "entries", "row", "accelerators", "raw")
+def test_a_described_type_has_these_columns(read_row, case) -> None:
+    for name, entry in product(case["names"], case["entries"]):
+        row = read_row(info(name, **entry), corrected=not case.get("raw"))
+        for column, value in case.get("row", {}).items():
+            assert plain(row[column]) == plain(value), column
+        found = [[*map(device.get, ACCELERATOR)] for device in row["accelerators"]]
+        assert plain(found) == plain(case.get("accelerators", found))
 
 
 @cases("aws/l4_sizes", count=int, mib=int)
@@ -66,53 +74,6 @@ def test_a5_l4_has_24_gib_whatever_is_answered(read_row, name, count, mib):
     assert accelerator(row) == ("nvidia-l4", count, 24.0)
     assert row["accelerator_memory_gib"] == 24.0 * count
     assert row["corrections"] == ["aws-l4-memory"]
-
-
-@pytest.mark.parametrize(
-    ("name", "share", "mib"),
-    [("g6f.large", 0.125, 2861), ("g6f.2xlarge", 0.25, 5722), ("gr6f.4xlarge", 0.5, 11444)],
-)
-def test_a5_slices_of_a_gpu_are_fractions(read_row, name, share, mib):
-    row = read_row(info(name, **gpus(gpu("L4", 0, mib, logicalGpuCount=1, gpuPartitionSize=share))))
-    assert accelerator(row) == ("nvidia-l4", share, 24.0)
-    assert row["accelerator_memory_gib"] == 24.0 * share
-
-
-def test_a5_an_old_answer_with_count_0_is_an_eighth(read_row):
-    row = read_row(info("g6f.large", **gpus(gpu("L4", 0, 2861))), corrected=False)
-    assert accelerator(row) == ("nvidia-l4", 0.125, 24.0)
-
-
-def devices(structure, member, name, count, mib, **more):
-    """List accelerators as one structure of EC2 does."""
-    return {
-        structure: {
-            member: [{"count": count, "name": name, "memoryInfo": {"sizeInMiB": mib}, **more}]
-        }
-    }
-
-
-NEURON = devices("neuronInfo", "neuronDevices", "Inferentia2", 12, 32768)
-INFERENCE = devices(
-    *("inferenceAcceleratorInfo", "accelerators", "Inferentia2", 12, 32768), manufacturer="AWS"
-)
-AI100 = devices(
-    *("inferenceAcceleratorInfo", "accelerators", "Qualcomm AI100", 8, 16000),
-    manufacturer="Qualcomm",
-)
-
-
-@pytest.mark.parametrize("structures", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
-def test_a5_inf2_is_listed_once_whichever_structure_lists_it(read_row, structures):
-    row = read_row(info("inf2.48xlarge", **structures))
-    assert accelerator(row) == ("aws-inferentia2", 12.0, 32.0)
-    assert row["accelerator_kind"] == "neuron"
-
-
-def test_a5_trn2u_told_without_accelerators_has_sixteen(read_row):
-    row = read_row(info("trn2u.48xlarge"))
-    assert accelerator(row) == ("aws-trainium2", 16.0, 96.0)
-    assert row["accelerator_kind"] == "neuron"
 
 
 @cases("aws/accelerators", structures=yaml.safe_load)
@@ -124,13 +85,6 @@ def test_a5_every_kind_of_accelerator_has_its_spec_sheet(
     assert row["accelerator_kind"] == kind
 
 
-def test_an_accelerator_nobody_knows_stays_with_its_vendors_name(read_row):
-    row = read_row(info("q9.48xlarge", **gpus(gpu("R2000", 4, 524288))))
-    assert row["accelerators"] == [
-        {"accelerator_id": None, "vendor_name": "R2000", "count": 4.0, "memory_gib": 512.0}
-    ]
-
-
 @pytest.mark.parametrize("stated", [{"networkPerformance": "3200 Gigabit"}, {}])
 def test_a6_network_cards_are_summed(read_row, stated):
     cards = [{"peakBandwidthInGbps": 100.0, "baselineBandwidthInGbps": 100.0}] * 32
@@ -140,47 +94,10 @@ def test_a6_network_cards_are_summed(read_row, stated):
     assert row["rdma"] == "efa"
 
 
-def test_cards_are_not_summed_beyond_what_the_machine_has(read_row):
-    """c6in.32xlarge: two cards of 200 Gbit/s, 200 together."""
-    cards = [{"peakBandwidthInGbps": 200.0, "baselineBandwidthInGbps": 200.0}] * 2
-    network = {"networkPerformance": "200 Gigabit", "networkCards": cards}
-    row = read_row(info("c6in.32xlarge", networkInfo=network))
-    assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (200.0, 200.0)
-
-
 @cases("aws/architectures", listed=yaml.safe_load, arch=optional)
 def test_a7_i386_is_not_the_architecture(read_row, listed, arch):
     row = read_row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))
     assert row["arch"] == arch
-
-
-@pytest.mark.parametrize(
-    ("disk", "count"), [({"count": 2}, 2), ({"sizeInGB": 900}, None), ({"type": "ssd"}, None)]
-)
-def test_a_disk_without_its_figure_is_unknown_and_not_zero(read_row, disk, count):
-    storage = {"disks": [{"type": "ssd", **disk}], "nvmeSupport": "required"}
-    row = read_row(info("x9d.large", instanceStorageSupported=True, instanceStorageInfo=storage))
-    assert (row["local_disk_count"], row["local_disk_gib"]) == (count, None)
-
-
-def test_disks_metal_and_confidential_computing(read_row):
-    disks = [{"count": 8, "sizeInGB": 3800, "type": "ssd"}]
-    processor = {"supportedArchitectures": ["x86_64"], "supportedFeatures": ["amd-sev-snp"]}
-    row = read_row(
-        info(
-            "m6a.metal",
-            bareMetal=True,
-            hypervisor="",
-            nitroEnclavesSupport="supported",
-            processorInfo=processor,
-            instanceStorageSupported=True,
-            instanceStorageInfo={"disks": disks, "nvmeSupport": "required"},
-        )
-    )
-    assert (row["local_disk_count"], row["local_disk_kind"]) == (8, "nvme_ssd")
-    assert round(row["local_disk_gib"], 1) == 28312.2
-    assert (row["hypervisor"], row["bare_metal"]) == ("none", True)
-    assert row["confidential_computing"] == ["sev_snp", "nitro_enclaves"]
 
 
 def test_regions_that_differ_do_not_make_two_types(tmp_path):
@@ -282,49 +199,3 @@ def test_corrections_of_plain_columns_and_broken_files(tmp_path, read_row):
         file.write_text(broken)
         with pytest.raises(HwpricesError, match=words):
             corrections.load("aws", file)
-
-
-def ebs(baseline: tuple[float, int], maximum: tuple[float, int]) -> dict:
-    """The ebsInfo of a type: its bandwidths in Mbps and its operations in a second."""
-    return {
-        "ebsOptimizedSupport": "default",
-        "ebsOptimizedInfo": {
-            "baselineBandwidthInMbps": baseline[0],
-            "baselineThroughputInMBps": baseline[0] / 8,
-            "baselineIops": baseline[1],
-            "maximumBandwidthInMbps": maximum[0],
-            "maximumThroughputInMBps": maximum[0] / 8,
-            "maximumIops": maximum[1],
-        },
-    }
-
-
-def block_storage(row: dict) -> tuple:
-    return tuple(
-        row[f"block_storage_{what}_{when}"]
-        for what in ("gbps", "iops")
-        for when in ("baseline", "max")
-    )
-
-
-def test_block_storage_has_a_baseline_and_a_peak(read_row):
-    """m5.large: 650 Mbps and 3,600 IOPS always, 4,750 Mbps and 18,750 IOPS for half an hour."""
-    row = read_row(info("m5.large", ebsInfo=ebs((650, 3600), (4750, 18750))))
-    assert block_storage(row) == (0.65, 4.75, 3600, 18750)
-    assert (row["local_disk_read_iops"], row["local_disk_write_iops"]) == (None, None)
-
-
-def test_the_cards_of_block_storage_are_not_added_to_their_sum(read_row):
-    """m8gb.48xlarge: two cards of 150 Gbit/s, and the sum beside them."""
-    both = ebs((300000, 1440000), (300000, 1440000))
-    card = ebs((150000, 720000), (150000, 720000))["ebsOptimizedInfo"]
-    both["ebsCardSet"] = [{"ebsCardIndex": number, **card} for number in (0, 1)]
-    row = read_row(info("m8gb.48xlarge", ebsInfo=both))
-    assert block_storage(row) == (300.0, 300.0, 1440000, 1440000)
-
-
-@pytest.mark.parametrize(
-    "ebs_info", [{"ebsOptimizedSupport": "unsupported"}, {}, ebs((0, 0), (0, 0))]
-)
-def test_block_storage_without_figures_is_not_known(read_row, ebs_info):
-    assert block_storage(read_row(info("t2.micro", ebsInfo=ebs_info))) == (None,) * 4

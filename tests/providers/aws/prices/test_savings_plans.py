@@ -82,17 +82,9 @@ def read_alone(tmp_path, body: bytes) -> None:
 
 
 COMPLETE = one_plan()
-
-
-DEEP = b"[" * 100_000 + b"]" * 100_000
 OTHER_SHAPES = {
-    "cut": COMPLETE[:-1],
-    "half": COMPLETE[: len(COMPLETE) // 2],
-    "list": b"[]",
-    "html": b"<html>",
     "product": b'{"products": [5], "terms": {}}',
     "300 digits": COMPLETE.replace(b'"0.07"', b"1e300"),
-    "deep": b'{"products": ' + DEEP + b"}",
 }
 
 
