@@ -31,9 +31,6 @@ SHORT, LONG = 3, 1000  # Examples of each parser: in every run of the tests, and
 UNREADABLE = (b"", b"[]", b"5", b"<html>", b"[", b"\x00", DEEP)
 """Bodies that are not a page of any parser."""
 
-READ_BY_POLARS = ("azure_skus", "azure_locations")
-"""Of two members with one name, polars keeps one, and says nothing."""
-
 MEMBER = re.compile(rb'\{\s*("([^"]+)"\s*:\s*(?:"[^"\\]*"|[\d.]+|null|true|false)\s*,)')
 """The first member of an object, if it is a text, a number or a word, and not the only one."""
 
@@ -216,7 +213,7 @@ def test_a_body_of_another_shape_is_an_unreadable_page(name: str) -> None:
     bodies = [*UNREADABLE]
     if kind.suffix == "json":
         bodies += cut_and_deep(kind.body.strip())
-        bodies += repeated(kind.body) if name not in READ_BY_POLARS else ()
+        bodies += repeated(kind.body)
     for number, body in enumerate(bodies):
         tables = normalise(kind, body, checks)
         assert tables.error or tables.unreadable == (tables.page,), (number, body[:20])

@@ -25,6 +25,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.formulas import first_of
+from hwprices.landing.bodies import refuse_repeated_names
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, azure
 from hwprices.rows import frames, prices
@@ -225,6 +226,7 @@ def read_elements(body: bytes, members: Schema, elements: str) -> pl.DataFrame:
     Raises:
         ValueError: the body is not such a list.
     """
+    refuse_repeated_names(body)  # of two members with one name polars keeps one
     schema = {"value": pl.List(pl.Struct(members))}
     try:
         values: pl.Series | None = pl.read_json(body, schema=schema)["value"][0]
