@@ -160,7 +160,7 @@ def refreshed(
     lines += _failures({name: line for name, line in failed.items() if name not in entries})
     news = notes.read(Dataset(Store(root), outcome.version))
     if news is not None:
-        lines += ["", *new_words(news)]
+        lines += ["", *new_words(news).splitlines()]
         lines += _changes(news, root) if outcome.new else []
     return "\n".join([*lines, *_gate(outcome)])
 
