@@ -26,7 +26,7 @@ from hwprices.release.notes import (
     Sold,
 )
 from hwprices.release.versions import versions
-from hwprices.release.wording import plain
+from hwprices.release.wording import counted, plain
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
@@ -208,23 +208,35 @@ def escaped(text: object) -> str:
 
 
 @cache
-def _templates() -> Environment:
+def templates(package: str) -> Environment:
+    """Return the Markdown templates of a package. Texts from outside go through the filter md."""
     made = Environment(
-        loader=PackageLoader("hwprices.publish", "templates"),
-        autoescape=False,  # noqa: S701 - Markdown; texts from outside go through the filter md
+        loader=PackageLoader(package, "templates"),
+        autoescape=False,  # noqa: S701 - not HTML
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"md": escaped, "count": "{:,}".format}
-    made.globals |= {"WORDS": WORDS, "MAX_NAMES": MAX_NAMES, "MAX_WORDS": MAX_WORDS}
-    made.globals |= {"grouped": _grouped, "state": _state, "move_line": _move}
+    made.filters |= {"md": escaped, "count": "{:,}".format, "counted": counted}
     return made
 
 
 def _rendered(template: str, release: ReleaseNotes, **values: object) -> str:
-    title = partial(_title, release)
-    return _templates().get_template(template).render(notes=release, title=title, **values)
+    return (
+        templates("hwprices.publish")
+        .get_template(template)
+        .render(
+            notes=release,
+            title=partial(_title, release),
+            grouped=_grouped,
+            state=_state,
+            move_line=_move,
+            WORDS=WORDS,
+            MAX_NAMES=MAX_NAMES,
+            MAX_WORDS=MAX_WORDS,
+            **values,
+        )
+    )
 
 
 def as_markdown(release: ReleaseNotes) -> str:
