@@ -17,7 +17,7 @@ from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
 from hwprices.release import notes
 from hwprices.release.manifest import CheckResult, ProviderStatus
-from hwprices.release.wording import counted
+from hwprices.release.wording import counted, unit_counts
 from hwprices.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.store import Store
@@ -43,7 +43,7 @@ def collected(staged: Staged) -> str:
         "collected.md",
         staged=staged,
         headline=outcome_line(staged),
-        units=_unit_counts(staged.units),
+        units=unit_counts(staged.units),
         tables=[(name, staged.rows(name)) for name in tables],
     )
 
@@ -70,12 +70,6 @@ def outcome_line(collected: Staged | SkippedError) -> str:
     line = f"{title(collected.provider)}: {staged_line(collected)}"
     missing = status.shortfall_line(collected)
     return f"{line}; {missing}" if missing else line
-
-
-def _unit_counts(units: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{count} {status.replace('_', ' ')}" for status, count in units.items() if count
-    )
 
 
 def failure(provider: str, error: object) -> str:
@@ -160,7 +154,7 @@ def refreshed(
         folder=f"{Store(root).root}/{layout.release_directory(news.version)}" if news else "",
         notes_key=RELEASE_NOTES,
         is_well=_is_well,
-        unit_counts=lambda units: _unit_counts(vars(units)),
+        unit_counts=lambda units: unit_counts(vars(units)),
         not_passed=_not_passed(outcome) if outcome else (),
     )
 

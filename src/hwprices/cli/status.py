@@ -16,8 +16,7 @@ from hwprices.cli.common import call, described, print_csv, print_json
 from hwprices.cli.tables import codes, print_table, table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict
-from hwprices.release.manifest import UnitCounts
-from hwprices.release.wording import ago, counted
+from hwprices.release.wording import ago, counted, unit_counts
 from hwprices.storage import layout
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _row(verdict: Verdict) -> list[Text]:
         Text(codes(entry.outcome), "" if entry.outcome in WELL else "bold yellow"),
         Text(ago(verdict.since_success)),
         Text(ago(verdict.age), "bold yellow" if verdict.too_old else ""),
-        Text(_unit_counts(entry.units)),
+        Text(unit_counts(vars(entry.units))),
         Text("; ".join(_reasons(verdict))),
     ]
 
@@ -78,12 +77,6 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
     if verdict.sheet_age is not None:
         stale = ": stale" if verdict.stale else ""
         yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
-
-
-def _unit_counts(units: UnitCounts) -> str:
-    """Count the units by state: ``12 fetched, 1 failed``."""
-    counts = asdict(units).items()
-    return ", ".join(f"{count} {codes(name)}" for name, count in counts if count)
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:

@@ -76,15 +76,14 @@ def _provider(
     if intervals is not None:
         current = intervals.filter(state="current").group_by("purchase_option").len()
         prices = dict(current.sort("purchase_option").collect().iter_rows())
-    starts = [file.observed_from for file in source.files if file.observed_from]
-    ends = [file.observed_to for file in source.files if file.observed_to]
+    observed_from, observed_to = source.observed
     return ProviderNote(
         title=titles.get(source.provider) or source.provider,
         origin=source.origin,
         status=source.status,
         kept_from=source.kept_from,
-        observed_from=min(starts, default=None),
-        observed_to=max(ends, default=None),
+        observed_from=observed_from,
+        observed_to=observed_to,
         prices=prices,
         quarantined=dict(source.report.quarantined),
         failed_units=tuple(
