@@ -77,7 +77,7 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame, currency: str | N
     superseded = valid.height - newest.height
     return PriceRows(
         _rows(newest.lazy(), _on_demand(listed)),
-        _refused(quotes.filter(pl.col("reason").is_not_null()), "spot"),
+        _refused(quotes.filter(pl.col("reason").is_not_null()), option="spot"),
         {"out_of_scope:superseded_spot_quote": superseded} if superseded else {},
     )
 
@@ -161,7 +161,7 @@ def _problems() -> list[Problem]:
     ]
 
 
-def _refused(rows: pl.DataFrame, option: str) -> pl.DataFrame:
+def _refused(rows: pl.DataFrame, *, option: str) -> pl.DataFrame:
     unpriced = rows.lazy().drop("hourly").with_columns(purchase_option=pl.lit(option))
     return prices.refused(unpriced, table="prices").collect()
 
@@ -317,7 +317,7 @@ def capacity_block_rows(pages: Pages, region: str, currency: str | None = None) 
     others = valid.height - cheapest.height
     return PriceRows(
         _block_rows(cheapest.lazy()),
-        _refused(offerings.filter(~is_price), "capacity_block"),
+        _refused(offerings.filter(~is_price), option="capacity_block"),
         {"out_of_scope:dearer_capacity_block": others} if others else {},
     )
 
