@@ -244,7 +244,8 @@ class Landing:
 
     def runs(self, provider: str) -> list[str]:
         """List the ids of a provider's runs, oldest first."""
-        ids = (layout.run_id(key) for key in self.store.keys(layout.runs(provider)))
+        keys = self.store.keys(layout.runs(provider))
+        ids = (layout.run_manifest.parse(key, "run_id") for key in keys)
         return [run_id for run_id in ids if run_id is not None]
 
     def run(self, provider: str, run_id: str) -> Run:

@@ -134,7 +134,7 @@ def choose(
 ) -> Choice:
     """Choose the tables of every provider that is staged or published."""
     published = past.previous.providers if past.previous else {}
-    staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
+    staged = {layout.staged_latest.parse(key, "provider") for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
     peers = _peers(store, past.previous)
     judged = [
