@@ -4,21 +4,20 @@ Texts of vendors (reasons, names of units) are escaped, because a browser shows 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import status
-from hwprices.publish.notes import escaped, new_words
+from hwprices.publish.notes import escaped, new_words, templates
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
 from hwprices.release import notes
-from hwprices.release.manifest import ProviderStatus, Trouble
-from hwprices.release.notes import ReleaseNotes
-from hwprices.release.wording import counted
+from hwprices.release.manifest import CheckResult, ProviderStatus
+from hwprices.release.wording import counted, unit_counts
 from hwprices.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.store import Store
@@ -32,20 +31,21 @@ def title(provider: str) -> str:
     return providers.get(provider).about.title if provider in providers.names() else provider
 
 
+def _rendered(template: str, **values: object) -> str:
+    text = templates("hwprices.flows").get_template(template).render(title=title, **values)
+    return text.rstrip("\n")
+
+
 def collected(staged: Staged) -> str:
     """Describe a collection: what was staged and refused, and which units had trouble."""
     tables = sorted({file.table for file in staged.files})
-    lines = [
-        f"# {escaped(outcome_line(staged))}",
-        "",
-        f"Run {staged.run_id} ({staged.origin}). Units: {_unit_counts(staged.units)}.",
-    ]
-    troubles = [[trouble.unit, _status(trouble), trouble.reason] for trouble in staged.troubles]
-    lines += _table(["unit", "status", "reason"], troubles)
-    lines += _counts("refused because", "rows", staged.quarantined.items())
-    lines += _counts("left out on purpose", "vendor rows", staged.accounted.items())
-    lines += _counts("table", "rows", ((name, staged.rows(name)) for name in tables))
-    return "\n".join(lines)
+    return _rendered(
+        "collected.md",
+        staged=staged,
+        headline=outcome_line(staged),
+        units=unit_counts(staged.units),
+        tables=[(name, staged.rows(name)) for name in tables],
+    )
 
 
 def staged_line(staged: Staged) -> str:
@@ -70,16 +70,6 @@ def outcome_line(collected: Staged | SkippedError) -> str:
     line = f"{title(collected.provider)}: {staged_line(collected)}"
     missing = status.shortfall_line(collected)
     return f"{line}; {missing}" if missing else line
-
-
-def _unit_counts(units: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{count} {status.replace('_', ' ')}" for status, count in units.items() if count
-    )
-
-
-def _status(trouble: Trouble) -> str:
-    return trouble.status if trouble.requested else f"{trouble.status} earlier, not requested now"
 
 
 def failure(provider: str, error: object) -> str:
@@ -145,112 +135,51 @@ def refreshed(
     outcome: Published | None, failed: Mapping[str, str], collected: Collection[str], root: str
 ) -> str:
     """Describe a refresh on one page: each provider's outcome, the changes, the gate's checks."""
-    lines = [f"# {escaped(headline(outcome, failed))}"]
-    if outcome is None:
-        return "\n".join([*lines, *_failures(failed)])
-    entries = outcome.status.providers
+    entries = outcome.status.providers if outcome else {}
     # providers of other runs are listed if they need a person, such as one that is held back
     requested = [name for name in collected if name in entries]
     others = [name for name in entries if name not in collected]
     listed = [*requested, *(name for name in others if not _is_well(entries[name]))]
-    rows = [_provider_row(name, entries[name], outcome) for name in listed]
-    lines += _table(["provider", "outcome", "prices in the release", "units", "why"], rows)
-    if others:
-        lines += ["", f"Not requested in this run: {', '.join(map(title, others))}."]
-    lines += _failures({name: line for name, line in failed.items() if name not in entries})
-    news = notes.read(Dataset(Store(root), outcome.version))
-    if news is not None:
-        lines += ["", *new_words(news)]
-        lines += _changes(news, root) if outcome.new else []
-    return "\n".join([*lines, *_gate(outcome)])
-
-
-def _provider_row(name: str, entry: ProviderStatus, outcome: Published) -> list[str]:
-    published = outcome.release.providers.get(name)
-    prices = f"{published.rows.get('prices', 0):,}" if published else "none"
-    verdict = entry.outcome.replace("_", " ")
-    return [
-        entry.title or name,
-        verdict if _is_well(entry) else f"**{verdict}**",
-        prices,
-        _unit_counts(vars(entry.units)),
-        escaped(entry.reason),
-    ]
+    news = notes.read(Dataset(Store(root), outcome.version)) if outcome else None
+    return _rendered(
+        "refreshed.md",
+        headline=headline(outcome, failed),
+        outcome=outcome,
+        listed={name: entries[name] for name in listed},
+        others=map(title, others) if others else (),
+        failures=[line for name, line in failed.items() if name not in entries],
+        news=news,
+        news_lines=notes.lines(news, escaped) if news else (),
+        new_words=new_words(news) if news else "",
+        folder=f"{Store(root).root}/{layout.release_directory(news.version)}" if news else "",
+        notes_key=RELEASE_NOTES,
+        is_well=_is_well,
+        unit_counts=lambda units: unit_counts(vars(units)),
+        not_passed=_not_passed(outcome) if outcome else (),
+    )
 
 
 def _is_well(entry: ProviderStatus) -> bool:
     return entry.outcome in ("published", "unchanged")
 
 
-def _failures(failed: Mapping[str, str]) -> list[str]:
-    return ["", *(f"- {escaped(line)}" for line in failed.values())] if failed else []
-
-
-def _changes(news: ReleaseNotes, root: str) -> list[str]:
-    """Describe what is new in a release, with a link to the release notes."""
-    before = f" (against {news.previous})" if news.previous else ""
-    folder = f"{Store(root).root}/{layout.release_directory(news.version)}"
-    return [
-        "",
-        f"## What changed{before}",
-        "",
-        *(f"- {line}" for line in notes.lines(news, escaped)),
-        "",
-        f"[Release notes](/artifacts/key/{RELEASE_NOTES}). Release and report: `{folder}`",
-    ]
-
-
-def _gate(outcome: Published) -> list[str]:
+def _not_passed(outcome: Published) -> list[CheckResult]:
     """List the gate's checks that did not pass, first those that stopped a provider."""
     order = ("stop", "held", "released", "accepted", "warn")
-    rows = [
-        [
-            title(result.provider),
-            *(result.check, result.outcome, escaped(result.detail), escaped(result.accept)),
-        ]
-        for verdict in order
-        for result in outcome.results
-        if result.outcome == verdict
-    ]
-    if not rows:
-        return ["", f"All {len(outcome.results):,} checks of the gate passed."]
-    passed = len(outcome.results) - len(rows)
-    heading = f"## The gate: {counted(len(rows), 'check')} did not pass, {passed:,} did"
-    head = ["provider", "reason", "outcome", "what it saw", "part to accept"]
-    return ["", heading, *_table(head, rows)]
+    return [r for verdict in order for r in outcome.results if r.outcome == verdict]
 
 
 def published(outcome: Published) -> str:
     """Describe a release: the gate's checks, and the rows of its tables."""
-    manifest = outcome.release
-    lines = [f"# {escaped(headline(outcome))}", *_gate(outcome)]
-    lines += _table(
-        ["accelerator without a spec sheet", "provider", "machine types"],
-        [
-            [
-                escaped(each.vendor_name or each.accelerator_id or "?"),
-                title(each.provider),
-                escaped(", ".join(each.instance_types)),
-            ]
-            for each in manifest.unmatched_accelerators
-        ],
+    return _rendered(
+        "published.md",
+        headline=headline(outcome),
+        outcome=outcome,
+        not_passed=_not_passed(outcome),
     )
-    rows = ((name, table.rows) for name, table in manifest.tables.items())
-    return "\n".join([*lines, *_counts("table", "rows", rows)])
 
 
 def release_notes(outcome: Published, store: Store) -> str:
     """Return the notes of the current release, as Markdown; a line if they are missing."""
     data = store.get(layout.release_file(outcome.version, layout.NOTES[0]))
     return data.decode() if data else f"Release {outcome.version} has no notes."
-
-
-def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[str]:
-    return _table([heading, unit], [[name, f"{count:,}"] for name, count in rows])
-
-
-def _table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """Write a Markdown table after an empty line; nothing without rows."""
-    lines = [f"| {' | '.join(cells)} |" for cells in rows]
-    rule = f"|{'---|' * len(headings)}"
-    return ["", f"| {' | '.join(headings)} |", rule, *lines] if lines else []

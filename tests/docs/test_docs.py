@@ -25,10 +25,15 @@ def tracked_files(project: Path) -> list[Path]:
 
 
 def documents(project: Path) -> list[Path]:
-    """List every Markdown file of the project, data and toy provider aside."""
+    """List every Markdown file of the project; not data, the toy provider and templates."""
     skipped = (project / "data", project / "tests/helpers")
     files = [path for path in tracked_files(project) if path.suffix == ".md"]
-    return [path for path in files if not any(path.is_relative_to(folder) for folder in skipped)]
+    return [
+        path
+        for path in files
+        if path.parent.name != "templates"
+        and not any(path.is_relative_to(folder) for folder in skipped)
+    ]
 
 
 def assert_lists_settings(readme: str, settings: list[tuple[str, str, str]]) -> None:

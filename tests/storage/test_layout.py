@@ -45,29 +45,32 @@ def test_the_name_of_a_release_is_a_time(name, is_one):
 
 @given(provider=NAMES, run=NAMES, file=NAMES)
 def test_staged_keys_are_parsed_back(provider, run, file):
-    assert layout.staged_run(layout.staged_manifest(provider, run)) == run
-    assert layout.staged_run(f"{layout.staged_directory(provider, run)}/{file}.parquet") == run
-    assert layout.staged_run(layout.staged_latest(provider)) is None
-    assert layout.staged_provider(layout.staged_latest(provider)) == provider
-    assert layout.staged_provider(layout.staged_manifest(provider, run)) is None
+    manifest, latest = layout.staged_manifest(provider, run), layout.staged_latest(provider)
+    table = f"{layout.staged_directory(provider, run)}/{file}.parquet"
+    assert layout.staged_file.parse(manifest, "run_id") == run
+    assert layout.staged_file.parse(table, "run_id") == run
+    assert layout.staged_file.parse(latest, "run_id") is None
+    assert layout.staged_latest.parse(latest, "provider") == provider
+    assert layout.staged_latest.parse(manifest, "provider") is None
 
 
 @given(version=NAMES, table=NAMES)
 def test_release_keys_are_parsed_back(version, table):
     manifest = layout.release_manifest(version)
     file = layout.release_file(version, layout.table_file(table, "aws"))
-    assert layout.release_version(manifest) == layout.release_version(file) == version
-    assert layout.is_release_manifest(manifest)
-    assert not layout.is_release_manifest(file)
-    assert not layout.is_release_manifest(f"releases/{version}/nested/manifest.json")
-    assert layout.release_version(layout.LATEST_RELEASE) is None
+    nested = f"releases/{version}/nested/manifest.json"
+    for key in (manifest, file, nested):
+        assert layout.release_file.parse(key, "version") == version
+    assert layout.release_manifest.parse(manifest, "version") == version
+    assert layout.release_manifest.parse(file, "version") is None
+    assert layout.release_manifest.parse(nested, "version") is None
+    assert layout.release_file.parse(layout.LATEST_RELEASE, "version") is None
 
 
 def test_run_and_page_keys_are_parsed_back():
-    assert layout.run_id(layout.run_manifest("aws", "20260801T041700.000000Z")) == (
-        "20260801T041700.000000Z"
-    )
-    assert layout.run_id("aws/runs/.DS_Store") is None
+    run = "20260801T041700.000000Z"
+    assert layout.run_manifest.parse(layout.run_manifest("aws", run), "run_id") == run
+    assert layout.run_manifest.parse("aws/runs/.DS_Store", "run_id") is None
     page = layout.page("aws", "prices", "us-east-1", "ab12", "csv", "zstd")
     assert page == "aws/prices/us-east-1/ab12.csv.zst"
     assert (layout.page_sha256(page), layout.page_format(page)) == ("ab12", "csv")

@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from hwprices.providers.azure import LICENSES, PRICE_TYPES
-from hwprices.providers.azure.licenses import SOFTWARE, SYSTEMS
 from hwprices.providers.azure.retail import PROBE_SIZES, query_of
-from hwprices.specs import data_directory
+from hwprices.specs import data_directory, packaged_rows
 from tools.fullsize.answers import Answer, Handler, Request, json_answer
 from tools.fullsize.environment import AZURE_RETAIL, AZURE_SUBSCRIPTION
 from tools.fullsize.sizes import Size
@@ -152,7 +151,10 @@ class Subscription:
 
 def _licenses() -> Iterator[dict[str, Any]]:
     """Yield a license of each product for each number of vCPUs."""
-    for product in [*SYSTEMS, *SOFTWARE]:
+    for row in packaged_rows("azure_licenses"):
+        product = row["product"]
+        if row["system"] and row["software"]:
+            continue
         for vcpus in LICENSED_VCPUS:
             yield {
                 "currencyCode": "USD",

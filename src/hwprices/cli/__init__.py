@@ -1,8 +1,8 @@
 """The command ``hwprices``: read a dataset from a terminal, and make one.
 
 Each file here holds commands: their options and the drawing of their answers. ``commands.csv``
-lists the commands. A file is imported when its command is called, so ``--help`` is quick and works
-without the pipeline.
+lists the commands, ``options.csv`` describes their options, ``help.md`` has their help. A file is
+imported when its command is called, so ``--help`` is quick and works without the pipeline.
 """
 
 import codecs
@@ -10,6 +10,7 @@ import errno
 import gc
 import io
 import os
+import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -49,6 +50,10 @@ SECOND_WORDS = {word: _listed("after", word) for word in ("show", "cite", "expor
 COMMANDS = {row["command"]: row for row in _ROWS if row["file"]}
 """The rows of commands: the file of each, and the shared options that it takes."""
 
+_HELP_FILE = Path(__file__).with_name("help.md")
+HELP = dict(re.findall(r"^# (\w+)\n\n(.*?)(?=\n# |\Z)", _HELP_FILE.read_text("utf-8"), re.M | re.S))
+"""The help of the commands, each below a heading with its name."""
+
 ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
 
 Commands that collect or schedule need the extra hwprices[pipeline].
@@ -82,7 +87,7 @@ class Commands(TyperGroup):
         with missing_part():
             module = import_module(f"hwprices.cli.{COMMANDS[cmd_name]['file']}")
         typer_app = typer.Typer(rich_markup_mode=None, add_completion=False)
-        settings = {"cls": Command, **getattr(module, "SETTINGS", {})}
+        settings = {"cls": Command, "help": HELP.get(cmd_name), **getattr(module, "SETTINGS", {})}
         typer_app.command(cmd_name, **settings)(one_line_errors(getattr(module, cmd_name)))
         command: Any = typer.main.get_command(typer_app)
         command.shared = COMMANDS[cmd_name]["shared"].split()

@@ -51,21 +51,7 @@ def bill(
     region: list[str] | None = None,
     options: filters.Options,
 ) -> None:
-    """Check a cloud's bill, or reprice its usage.
-
-    `check` compares each line with the list price of its hour: by rate code, meter or SKU, else by
-    type, region, system, tenancy and option. It prints the share that could be checked, totals by
-    class, the largest differences and the savings of commitments. `reprice` prints what the
-    machines cost elsewhere, and what could not be moved.
-
-    Example:
-
-        hwprices bill check bill.csv --out checked.parquet
-
-        hwprices bill check exports/ --overlays discounts.yaml
-
-        hwprices bill reprice bill.csv --on gcp,azure --option commitment
-    """
+    """Check a cloud's bill, or reprice its usage."""
     if action == "check" and (on or region or option != "on_demand"):
         raise HwpricesError(
             "--on, --option and --region belong to bill reprice", "Leave them out, or reprice."

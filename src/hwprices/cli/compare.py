@@ -49,25 +49,7 @@ def compare(
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
-    """Compare machine types side by side.
-
-    Prints specification and cheapest prices, a figure a line; ≠ marks a difference, * a stale
-    price. Prices are the cheapest of all regions, or of the regions you name. "break-even" is the
-    share of hours in use from which a commitment costs less than on demand. If you name only
-    accelerators (h100 a100), it compares devices. With --model, half of all measurements are within
-    the range of a figure; the figures of an accelerator are those of the best machine to rent
-    (recommend), with tokens per second of one accelerator.
-
-    Example:
-
-        hwprices compare g6.xlarge g2-standard-4 NC4as_T4_v3
-
-        hwprices compare g6.xlarge --equals
-
-        hwprices compare p5.48xlarge a3-highgpu-8g --model llama-3.3-70b
-
-        hwprices compare h100 mi300x --model llama-3.3-70b
-    """
+    """Compare machine types side by side."""
     machine_types = [name for name in machine_types if name.lower() not in words.SKIPPED]
     dataset = open_dataset()
     if devices := _accelerators(dataset, machine_types):

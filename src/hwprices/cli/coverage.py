@@ -28,23 +28,7 @@ def coverage(
     columns: bool = False,
     unknown: bool = False,
 ) -> None:
-    """Show which regions have prices, and how old they are.
-
-    Prints a line for each cloud and for each region with prices, the accelerators without a spec
-    sheet, and with --provider what is not collected of that cloud. --columns lists instead the
-    columns with gaps, and how many rows have a value. --json and --csv add the regions without
-    prices, and the columns without gaps. --unknown lists each unknown word, unit or name of a
-    vendor: how many lines have it, how many further rows are not published because of it, since
-    when, and an example with its page.
-
-    Examples:
-
-        hwprices show coverage --provider aws
-
-        hwprices show coverage --unknown
-
-        hwprices show coverage --columns
-    """
+    """Show which regions have prices, and how old they are."""
     dataset = open_dataset()
     provider = options["provider"]
     words = ReleaseWords.of(dataset)
@@ -211,15 +195,7 @@ def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> Rendera
 
 
 def quarantine() -> None:
-    """List the refused rows, grouped by reason.
-
-    Prints how many rows of each table were refused, why, in which regions, and an example. The
-    table quarantine has every row.
-
-    Example:
-
-        hwprices admin quarantine
-    """
+    """List the refused rows, grouped by reason."""
     groups = covers.quarantine(open_dataset())
     print_frame(groups, lambda rows: render_quarantine(rows, call().limit))
 

@@ -41,16 +41,7 @@ def device(
     name: list[str],
     options: filters.Options,
 ) -> None:
-    """Describe an accelerator, CPU or machine.
-
-    Prints what it is, where it is sold, what it costs per hour, per year and to buy, how fast it is
-    and what it emits. Costs and emissions are per device, or per vCPU of a CPU; "not known" states
-    why a figure is missing. If several devices match the name, it lists them.
-
-    Example:
-
-        hwprices device "H100 SXM"
-    """
+    """Describe an accelerator, CPU or machine."""
     dataset = open_dataset()
     try:
         answer = dataset.device(" ".join(name), **options)

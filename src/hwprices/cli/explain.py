@@ -39,16 +39,7 @@ def explain(
     purchase_option: str | None = None,
     raw: bool = False,
 ) -> None:
-    """Trace a price back to the vendor's line.
-
-    Prints the sum, the parts it is computed from, and the vendor's line for each SKU. If several
-    prices match, it lists them with their ids; call it again with one of the ids. --csv gives the
-    parts of one price, or its row if it has no parts; --json gives everything.
-
-    Example:
-
-        hwprices explain p5.48xlarge --region us-east-1 --os linux
-    """
+    """Trace a price back to the vendor's line."""
     dataset = open_dataset()
     prices = tracing.find_prices(
         dataset,
@@ -200,17 +191,7 @@ def cite(
     options: filters.Options,
     as_: Literal["text", "markdown", "json", "bibtex"] = "text",
 ) -> None:
-    """Cite a price in one line, with SKU, page and release.
-
-    If several prices match, it cites the cheapest. `hwprices cite recheck` takes the last word of
-    the line.
-
-    Example:
-
-        hwprices cite p5.48xlarge us-east-1 on_demand
-
-        hwprices cite 8xH100 europe 1y --format bibtex
-    """
+    """Cite a price in one line, with SKU, page and release."""
     from hwprices.read.citation import FORMATS
 
     citation = open_dataset().cite(" ".join(words), **options)
@@ -225,17 +206,7 @@ def recheck(
     citations: list[str],
     live: bool = False,
 ) -> None:
-    """Check whether cited prices still hold.
-
-    Compares with a later release of the same dataset, or with the vendor (--live). Prints one line
-    for each citation: SAME, MOVED (the vendor changed it), GONE (no longer sold), RESTATED (we
-    corrected our reading), UNREACHABLE, or ALTERED (somebody changed the citation). Exit status: 0
-    if all are the same, 1 if one moved, is gone or was restated, 2 if one could not be checked.
-
-    Example:
-
-        hwprices cite recheck citations.txt
-    """
+    """Check whether cited prices still hold."""
     from hwprices.read.citation import EXIT_STATUS
 
     dataset = open_dataset()

@@ -24,26 +24,7 @@ def export(
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
-    """Write tables as CSV, JSON, Parquet, Excel or DuckDB, or prices as files of other tools.
-
-    Text that a spreadsheet would run as a formula gets an apostrophe in CSV, and is plain text in
-    Excel. With --overlays the table prices has your discounts applied, and the list price beside
-    them. Other tables with prices cannot be exported then, except in a complete .duckdb, where they
-    have list prices. Excel and Iceberg need hwprices[export].
-
-    With --as, the prices that the other tool cannot represent are counted on the screen, and by
-    provider in left-out.csv beside its files.
-
-    Example:
-
-        hwprices export offers.csv
-
-        hwprices export regions.xlsx --table regions --table zones
-
-        hwprices export everything.duckdb
-
-        hwprices export catalog --as gpuhunt
-    """
+    """Write tables as CSV, JSON, Parquet, Excel or DuckDB, or prices as files of other tools."""
     dataset = open_dataset()
     if tool is not None:
         if table:
@@ -84,16 +65,7 @@ def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> Non
 def report(
     out: Path = Path("report"),
 ) -> None:
-    """Write a release as pages for a browser.
-
-    The pages need no server and no network. Open index.html in the folder: offers to filter and
-    compare, accelerators side by side, charts. The folder can be copied, mailed, or put on any web
-    server.
-
-    Example:
-
-        hwprices export report --out report
-    """
+    """Write a release as pages for a browser."""
     from hwprices.read.report import report as pages
 
     written = pages.write(open_dataset(), out)

@@ -33,23 +33,7 @@ def find(
     sort: str = "price",
     per: Literal["hour", "month", "year"] = "hour",
 ) -> None:
-    """Find offers by words or options.
-
-    Use words, options, or both; offers must then match both. Words also name software, license and
-    tenancy: sql_web, byol, dedicated, "any tenancy". Prints one line for each price, the cheapest
-    first; of Linux on shared hardware unless you name another system or tenancy. If nothing
-    matches, it states why: not sold, or not in this release.
-
-    Example:
-
-        hwprices find 8xH100 europe 1y
-
-        hwprices find "h100 on demand under 3$ per gpu"
-
-        hwprices find 1xl4 germany on_demand under 2
-
-        hwprices find 16vcpu 64gb arm64 --sort price_per_vcpu
-    """
+    """Find offers by words or options."""
     dataset = open_dataset()
     answer = offers.answer(
         dataset,

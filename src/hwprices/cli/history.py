@@ -36,21 +36,7 @@ def history(
     options: filters.Options,
     rebuild: bool = False,
 ) -> None:
-    """Show past prices of a machine type or accelerator.
-
-    Takes words and options as find does: a machine type, a family or an accelerator, and a region,
-    purchase option and operating system. Prints every price and the time in which it was valid, or
-    for an accelerator its cheapest hour; in a terminal also a small chart. States which changes are
-    our own corrections, when something was no longer sold or not collected, and when its vendor
-    reported a shortage. Also finds types that are gone. --json and --csv have every tenancy,
-    software and license.
-
-    Example:
-
-        hwprices history p5.48xlarge us-east
-
-        hwprices history h100 europe on_demand --csv
-    """
+    """Show past prices of a machine type or accelerator."""
     if rebuild:
         _rebuild(call().place)
         return
@@ -359,20 +345,7 @@ def backfill(
     region: list[str] | None = None,
     dry_run: bool = False,
 ) -> None:
-    """Fetch past prices from the vendor itself.
-
-    The next release has them in its history, marked as backfilled; prices that releases observed do
-    not change. AWS keeps a price list for each month from December 2015 on, with savings plans, and
-    90 days of spot prices; Google Cloud keeps the rates of each month. After an interruption, run
-    the same command again: it fetches only the missing lists. Exit status: 1 if a list was left
-    out.
-
-    Example:
-
-        hwprices admin backfill aws --since 2024-01-01 --region us-east-1 --dry-run
-
-        hwprices admin backfill gcp --since 2024-01-01 --every quarter
-    """
+    """Fetch past prices from the vendor itself."""
     from hwprices.publish.backfill import Backfill
     from hwprices.settings import load
 

@@ -47,19 +47,7 @@ def price(
     overlays: filters.OverlayFile = None,
     per: Literal["hour", "month", "year"] = "hour",
 ) -> None:
-    """Show what a machine type has and costs.
-
-    Prints its specification, every purchase option with its cheapest region, and prices by region:
-    of shared Linux machines without software unless words or --os name another system. "saving" is
-    relative to on demand in the same region; "break-even" is the share of hours in use from which a
-    commitment costs less. --json and --csv give a row for every price.
-
-    Example:
-
-        hwprices price d4s_v5
-
-        hwprices price p5.48xlarge us-east on_demand
-    """
+    """Show what a machine type has and costs."""
     dataset = open_dataset()
     answer = machines.answer(
         dataset,

@@ -28,17 +28,7 @@ def query(
     max_memory: str = "50%",
     unsafe: bool = False,
 ) -> None:
-    """Query the dataset in SQL.
-
-    Each table of the release is a view: "show tables" lists them, "describe prices" lists the
-    columns of prices. Prints the rows of the result; times are in UTC. Without --unsafe, a query
-    can read these tables only: it cannot read or write other files (copy … to), use the network or
-    load extensions.
-
-    Example:
-
-        hwprices query "select count(*) from offers where region = 'us-east-1'"
-    """
+    """Query the dataset in SQL."""
     dataset = open_dataset()
     open_duckdb = dataset.unsafe_duckdb if unsafe else dataset.locked_duckdb
     with (

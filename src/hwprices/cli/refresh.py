@@ -114,19 +114,7 @@ def refresh(
     accept: list[str] | None = None,
     strict: bool = False,
 ) -> None:
-    """Collect prices and machines from the clouds and publish them as a release.
-
-    Settings are flags or environment variables (below). The vendors' SDKs find your credentials.
-
-    The exit status is 0 when all went well; 1 when a provider failed (the others are published);
-    2 when nothing could be done; 3 when the gate held a provider back (and none failed); and with
-    --strict 4 when a unit of a published provider failed or was carried over, or when a vendor uses
-    an unknown word, unit or name.
-
-    Example:
-
-        hwprices admin refresh --source sample
-    """
+    """Collect prices and machines from the clouds and publish them as a release."""
     try:
         settings = _checked_settings(source, call().root or None, provider, accept)
         print_warnings(

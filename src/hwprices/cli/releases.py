@@ -29,15 +29,7 @@ if TYPE_CHECKING:
 
 
 def releases() -> None:
-    """List the releases of a dataset, newest last.
-
-    Prints each version with the number of its prices and offers, and for each provider whether the
-    figures are live or from the sample, and fresh or kept from an older release.
-
-    Example:
-
-        hwprices show releases --root s3://bucket/hwprices
-    """
+    """List the releases of a dataset, newest last."""
     place = call().place
     entries = reading.releases(place)
     if not entries and not call().as_json:
@@ -95,15 +87,7 @@ def _providers(entry: Entry) -> str:
 
 @described()
 def verify(version: str = LATEST) -> None:
-    """Check a release against its checksums.
-
-    Prints one line for each file that is missing, altered, or not in the manifest. The exit status
-    is 1 if there is any.
-
-    Example:
-
-        hwprices admin verify
-    """
+    """Check a release against its checksums."""
     dataset = open_dataset(version)
     faults = dataset.verify()
     files = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
@@ -124,16 +108,7 @@ def verify(version: str = LATEST) -> None:
 def reproduce(
     version: str = LATEST,
 ) -> None:
-    """Rebuild a release from its landed pages.
-
-    Reads the pages again with the installed program and compares every table with the published
-    one. Lists altered or missing pages, tables and rows that differ, and whether another version of
-    the program wrote the release. Exit status: 0 equal, 1 not equal, 2 could not be compared.
-
-    Example:
-
-        hwprices admin reproduce
-    """
+    """Rebuild a release from its landed pages."""
     from hwprices.publish.reproduce import reproduce as rebuild
     from hwprices.release.release import Release
 
@@ -156,24 +131,7 @@ def prune(
     yes: bool = False,
     dry_run: bool = False,
 ) -> None:
-    """Delete old releases and the pages only they need.
-
-    Keeps the newest releases, the first of each day of the last month, the first of each month, the
-    latest, and those of the last month for which a gate check was let through; the pages of every
-    release it keeps, and the pages of each provider's newest collections (HWPRICES_KEEP_RUNS).
-    Every release contains the complete price history, so none of it is lost.
-
-    Also deletes what failed or killed runs left behind. It is safe during a collection and while
-    others read: a release stays for an hour after the next one, and leftovers stay for a day. Lists
-    what it would delete and asks first. The same happens without asking after each publication,
-    unless HWPRICES_KEEP_RELEASES is 0.
-
-    Examples:
-
-        hwprices admin prune --keep 10
-
-        hwprices admin prune --dry-run
-    """
+    """Delete old releases and the pages only they need."""
     from hwprices.publish.prune import RELEASES, Policy, plan
     from hwprices.publish.prune import prune as prune_root
     from hwprices.settings import load

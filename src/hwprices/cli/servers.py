@@ -104,49 +104,21 @@ def deploy(
     ] = None,
     notify_url: str | None = None,
 ) -> None:
-    """Create the schedules on your own Prefect server.
-
-    Creates a work pool, the deployments and the automations, for a worker of a set-up in the folder
-    deploy/ (see docs/operations.md). PREFECT_API_URL names the server. Run it again after an update
-    to renew the deployments, and with --notify-url also the automations. Scheduled runs write to
-    HWPRICES_ROOT of the worker's environment. To try everything on one machine, use `hwprices admin
-    serve`.
-
-    Example:
-
-        hwprices admin deploy systemd
-    """
+    """Create the schedules on your own Prefect server."""
     from hwprices.flows import deployments
 
     deployments.deploy(setup, job_template, notify_url)
 
 
 def serve() -> None:
-    """Run the pipeline on its schedules until Ctrl-C.
-
-    Starts a Prefect server, the deployments, the automations and a worker on this machine; needs
-    hwprices[pipeline].
-
-    Example:
-
-        hwprices admin serve
-    """
+    """Run the pipeline on its schedules until Ctrl-C."""
     from hwprices.flows import serve as schedules
 
     schedules.main()
 
 
 def worker() -> None:
-    """Run the scheduled flows of your own Prefect server.
-
-    Starts a worker for the work pool that `hwprices admin deploy` created; PREFECT_API_URL names
-    the server. The worker runs flows as processes, and stops them when it is stopped
-    (docs/operations.md). On Kubernetes, Prefect's own worker starts each flow as a job.
-
-    Example:
-
-        hwprices admin worker
-    """
+    """Run the scheduled flows of your own Prefect server."""
     from hwprices.flows import serve as schedules
 
     schedules.work()
@@ -158,18 +130,7 @@ def mcp(
     sql: bool = False,
     print_config: str | None = None,
 ) -> None:
-    """Serve agents over the Model Context Protocol.
-
-    Has eight tools that read the release and change nothing: find, price, compare, explain,
-    history, recommend, device and coverage. A program such as an editor starts the server;
-    --print-config prints the configuration. Needs hwprices[mcp].
-
-    Example:
-
-        hwprices admin mcp --print-config claude
-
-        hwprices admin mcp --root sample
-    """
+    """Serve agents over the Model Context Protocol."""
     if print_config is not None:
         lines, place = config(print_config, call().root)
         typer.echo(f"# {place}", err=True)

@@ -46,19 +46,7 @@ from hwprices.release.wording import counted, seen_words, sheet_seen
 
 @described()
 def show(version: str = LATEST) -> None:
-    """Summarize a release in a screenful.
-
-    Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, the age
-    of the figures, and commands to try next. --csv gives a line for each provider. `hwprices show
-    releases` lists the releases, `hwprices show coverage` the regions with prices. `--root sample`
-    opens the small release that comes with the program: real but old prices of a few regions.
-
-    Examples:
-
-        hwprices show
-
-        hwprices show --root sample
-    """
+    """Summarize a release in a screenful."""
     dataset = open_dataset(version)
     if call().as_json:
         print_json(status.summary_json(dataset))
@@ -307,18 +295,7 @@ def diff(
     newer: str = "latest",
     options: filters.Options,
 ) -> None:
-    """Show how the prices of two releases differ.
-
-    Prints how many prices went up, went down, are new or gone, and how many we restated without a
-    change by the vendor; then the largest changes. Changes to or from a placeholder are counted
-    separately. The earlier release need not be kept: the history of the later one has its prices.
-
-    Example:
-
-        hwprices show diff
-
-        hwprices show diff 2026-10-01 --provider aws --os linux --csv
-    """
+    """Show how the prices of two releases differ."""
     dataset = open_dataset(newer)
     rows = dataset.diff(older or None, **options)
     if call().for_programs:

@@ -16,8 +16,7 @@ from hwprices.cli.common import call, described, print_csv, print_json
 from hwprices.cli.tables import codes, print_table, table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict
-from hwprices.release.manifest import UnitCounts
-from hwprices.release.wording import ago, counted
+from hwprices.release.wording import ago, counted, unit_counts
 from hwprices.storage import layout
 
 if TYPE_CHECKING:
@@ -29,17 +28,7 @@ if TYPE_CHECKING:
 def status(
     max_age: str = "",
 ) -> None:
-    """Describe the status of each provider.
-
-    Prints when each provider was last collected with success, the outcome of its last run and the
-    reason, the age of its tables, the number of unknown words, and the units that failed. The exit
-    status is 1 if a provider failed, is held back by the gate, or has tables older than --max-age;
-    2 without a dataset.
-
-    Example:
-
-        hwprices admin status --max-age 36h
-    """
+    """Describe the status of each provider."""
     limit = read_status.parse_age(max_age) if max_age else None
     status = read_status.read(call().place)
     now = datetime.now(UTC)
@@ -73,7 +62,7 @@ def _row(verdict: Verdict) -> list[Text]:
         Text(codes(entry.outcome), "" if entry.outcome in WELL else "bold yellow"),
         Text(ago(verdict.since_success)),
         Text(ago(verdict.age), "bold yellow" if verdict.too_old else ""),
-        Text(_unit_counts(entry.units)),
+        Text(unit_counts(vars(entry.units))),
         Text("; ".join(_reasons(verdict))),
     ]
 
@@ -88,12 +77,6 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
     if verdict.sheet_age is not None:
         stale = ": stale" if verdict.stale else ""
         yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
-
-
-def _unit_counts(units: UnitCounts) -> str:
-    """Count the units by state: ``12 fetched, 1 failed``."""
-    counts = asdict(units).items()
-    return ", ".join(f"{count} {codes(name)}" for name, count in counts if count)
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
@@ -113,22 +96,7 @@ STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 def preflight(
     provider: list[str] | None = None,
 ) -> None:
-    """Check what a live run will need, before it starts.
-
-    Checks for misspelled settings, the root (permissions, free space), the folder for temporary
-    files, each vendor's endpoints, the credentials that each vendor's SDK finds, and their
-    permissions. Prints what each adds to the dataset, and how to fix what is missing. Collects
-    nothing, leaves nothing behind, and shows no credential. Needs hwprices[pipeline].
-
-    The exit status is 1 if a check failed. A missing account is not a failure: the run then uses
-    what the vendors publish without one.
-
-    Examples:
-
-        hwprices admin preflight --root data/live
-
-        hwprices admin preflight --provider aws --json
-    """
+    """Check what a live run will need, before it starts."""
     from hwprices import providers
     from hwprices.collect import preflight as checks
     from hwprices.settings import load
@@ -183,20 +151,7 @@ def _render(subject: "Subject") -> Group:
 def sheets(
     file: Path | None = None,
 ) -> None:
-    """List price sheets by age, or check one.
-
-    A price sheet (data/price_sheets) holds the prices of a cloud that publishes them only on a web
-    page. Without a file, prints the pages that were read more than 60 days ago, with the figures to
-    confirm on each. With a file, prints its refused lines and the reasons, whether it is stale, the
-    GPUs without a spec sheet, and how its prices differ from the sheet that was last landed in the
-    dataset, else in the sample. The exit status is 1 if a line is refused.
-
-    Examples:
-
-        hwprices admin sheets
-
-        hwprices admin sheets data/price_sheets/coreweave.csv
-    """
+    """List price sheets by age, or check one."""
     from hwprices.landing.pages import Landing
     from hwprices.providers.price_sheets.fetch import check, pages
     from hwprices.settings import load

@@ -35,22 +35,7 @@ def tco(
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
-    """Compare owning a machine with renting one.
-
-    Prints for each machine on sale: its price, what an hour of use costs its owner, what as many
-    accelerators cost per hour on demand in the cheapest cloud offer, and after how many hours of
-    use owning is cheaper. That is "> 5 years" if it is beyond the machine's lifetime
-    (--json and --csv have the hours), and "never" if its electricity alone costs more than renting.
-    Machines without an answer are counted by reason. --grid adds the emissions of an hour. A second
-    table compares with the cheapest commitments of one and three years, which are paid for all
-    hours of their term, used or not. --overlays applies your discounts to the rents only.
-
-    Example:
-
-        hwprices tco dgx h100 --utilisation 0.8 --usd-per-kwh 0.20
-
-        hwprices tco --overlays discounts.yaml
-    """
+    """Compare owning a machine with renting one."""
     ownership = Ownership(
         lifetime_years=lifetime_years,
         utilisation=utilisation,

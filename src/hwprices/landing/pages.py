@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import bodies
 from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.specs import data_directory
@@ -224,21 +223,6 @@ class Landing:
             )
         return content
 
-    def read_json(self, page: Page) -> Any:
-        """Read a JSON page, numbers with a fraction as Decimal: money must not become a float.
-
-        Raises:
-            HwpricesError: the page cannot be read (see ``read``), or is not strict JSON (see
-                ``bodies.loads``).
-        """
-        try:
-            return bodies.loads(self.read(page))
-        except ValueError as error:
-            raise HwpricesError(
-                f"landed page {self.store.uri(page.key)} is not JSON ({error})",
-                "Delete it and fetch again.",
-            ) from None
-
     def _check(self, page: Page, path: Path) -> None:
         uri = self.store.uri(page.key)
         if not path.is_file():
@@ -260,7 +244,8 @@ class Landing:
 
     def runs(self, provider: str) -> list[str]:
         """List the ids of a provider's runs, oldest first."""
-        ids = (layout.run_id(key) for key in self.store.keys(layout.runs(provider)))
+        keys = self.store.keys(layout.runs(provider))
+        ids = (layout.run_manifest.parse(key, "run_id") for key in keys)
         return [run_id for run_id in ids if run_id is not None]
 
     def run(self, provider: str, run_id: str) -> Run:

@@ -15,8 +15,9 @@ Each folder ``providers/<name>/`` is a provider, found without a list to edit. I
   ``prices(pages, past)`` reads it;
 - ``README.md``: a table of the settings, and notes on the prices.
 
-A small provider keeps the contents of ``fetch.py`` in ``__init__.py``. Providers do not import each
-other. Importing one is cheap, because SDKs are imported inside the functions that use them.
+The methods of ``Provider`` say what each function raises. A small provider keeps the contents of
+``fetch.py`` in ``__init__.py``. Providers do not import each other. Importing one is cheap, because
+SDKs are imported inside the functions that use them.
 docs/a-provider.md shows how to add a provider.
 
 A cloud that publishes its prices only on a web page needs no folder: a sheet

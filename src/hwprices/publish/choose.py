@@ -83,6 +83,13 @@ class ProviderSource(Parts):
     inputs: Inputs
     results: tuple[CheckResult, ...] = ()
 
+    @property
+    def observed(self) -> tuple[str | None, str | None]:
+        """The first and the last time at which a row was seen."""
+        starts = [file.observed_from for file in self.files if file.observed_from]
+        ends = [file.observed_to for file in self.files if file.observed_to]
+        return min(starts, default=None), max(ends, default=None)
+
 
 HELD = "held"
 """Folder of a staging directory for files with held rows, with a subfolder for each publication."""
@@ -127,7 +134,7 @@ def choose(
 ) -> Choice:
     """Choose the tables of every provider that is staged or published."""
     published = past.previous.providers if past.previous else {}
-    staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
+    staged = {layout.staged_latest.parse(key, "provider") for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
     peers = _peers(store, past.previous)
     judged = [

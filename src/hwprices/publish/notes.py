@@ -1,9 +1,11 @@
 """Make the release notes, as Markdown and JSON, and the changelog of the data."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, partial
 
 import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hwprices import errors
 from hwprices.errors import HwpricesError
@@ -24,7 +26,7 @@ from hwprices.release.notes import (
     Sold,
 )
 from hwprices.release.versions import versions
-from hwprices.release.wording import plain
+from hwprices.release.wording import counted, plain
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
@@ -74,15 +76,14 @@ def _provider(
     if intervals is not None:
         current = intervals.filter(state="current").group_by("purchase_option").len()
         prices = dict(current.sort("purchase_option").collect().iter_rows())
-    starts = [file.observed_from for file in source.files if file.observed_from]
-    ends = [file.observed_to for file in source.files if file.observed_to]
+    observed_from, observed_to = source.observed
     return ProviderNote(
         title=titles.get(source.provider) or source.provider,
         origin=source.origin,
         status=source.status,
         kept_from=source.kept_from,
-        observed_from=min(starts, default=None),
-        observed_to=max(ends, default=None),
+        observed_from=observed_from,
+        observed_to=observed_to,
         prices=prices,
         quarantined=dict(source.report.quarantined),
         failed_units=tuple(
@@ -205,50 +206,60 @@ def escaped(text: object) -> str:
     return harmless.replace("://", ":\\/\\/").replace("www.", "www\\.")  # GitHub would link them
 
 
+@cache
+def templates(package: str) -> Environment:
+    """Return the Markdown templates of a package. Texts from outside go through the filter md."""
+    made = Environment(
+        loader=PackageLoader(package, "templates"),
+        autoescape=False,  # noqa: S701 - not HTML
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"md": escaped, "count": "{:,}".format, "counted": counted}
+    return made
+
+
+def _rendered(template: str, release: ReleaseNotes, **values: object) -> str:
+    return (
+        templates("hwprices.publish")
+        .get_template(template)
+        .render(
+            notes=release,
+            title=partial(_title, release),
+            grouped=_grouped,
+            state=_state,
+            move_line=_move,
+            WORDS=WORDS,
+            MAX_NAMES=MAX_NAMES,
+            MAX_WORDS=MAX_WORDS,
+            **values,
+        )
+    )
+
+
 def as_markdown(release: ReleaseNotes) -> str:
     """Write the notes of a release as Markdown."""
-    before = [f"Compared with {release.previous}.", ""] if release.previous else []
-    return (
-        "\n".join(
-            [
-                f"# Release {release.version}",
-                "",
-                *before,
-                *_summary(release),
-                *_providers(release),
-                *_moves(release),
-                *_sold_lines(release, "Machine types", release.instance_types),
-                *_sold_lines(release, "Regions", release.regions),
-                *_collection_lines(release),
-                *_restated_lines(release),
-                *new_words(release),
-                *_refused(release),
-                *_gate(release),
-            ]
-        ).rstrip("\n")
-        + "\n"
+    text = _rendered(
+        "notes.md",
+        release,
+        summary=release_notes.lines(release, escaped),
+        refused=any(provider.quarantined for provider in release.providers.values()),
+        passed=sum(provider.checks_passed for provider in release.providers.values()),
     )
+    return text.rstrip("\n") + "\n"
+
+
+def new_words(release: ReleaseNotes) -> str:
+    """List the vendors' new words; for each provider those that affect most rows."""
+    return _rendered("new_words.md", release)
 
 
 def changelog_entry(release: ReleaseNotes) -> str:
     """Write the changelog's entry of a release."""
-    lines = [f"## {release.version}", "", *_summary(release)]
-    lines += [f"- {_move(release, move)}" for move in release.moves[:3]]
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _summary(release: ReleaseNotes) -> list[str]:
-    return [*(f"- {line}" for line in release_notes.lines(release, escaped)), ""]
-
-
-def _providers(release: ReleaseNotes) -> list[str]:
-    rows = [
-        [escaped(provider.title), option.replace("_", " "), f"{count:,}", _state(provider)]
-        for provider in release.providers.values()
-        for option, count in (provider.prices or {"none": 0}).items()
-    ]
-    head = ["provider", "purchase option", "prices", "figures"]
-    return ["## Prices by provider and purchase option", "", *_table(head, rows, right=(2,))]
+    lines = [f"- {line}" for line in release_notes.lines(release, escaped)]
+    moves = [f"- {_move(release, move)}" for move in release.moves[:3]]
+    return "\n".join([f"## {release.version}", "", *lines, "", *moves]).rstrip("\n") + "\n"
 
 
 def _state(provider: ProviderNote) -> str:
@@ -263,13 +274,6 @@ def _title(release: ReleaseNotes, provider: str) -> str:
     return escaped(note.title if note else provider)
 
 
-def _moves(release: ReleaseNotes) -> list[str]:
-    if not release.moves:
-        return []
-    lines = (f"- {_move(release, move)}" for move in release.moves)
-    return ["## Largest moves", "", *lines, ""]
-
-
 def _move(release: ReleaseNotes, move: Move) -> str:
     term = f" {move.term_months // 12} y" if move.term_months else ""
     option = f"{move.purchase_option.replace('_', ' ')}{term}"
@@ -278,112 +282,9 @@ def _move(release: ReleaseNotes, move: Move) -> str:
     return f"{_title(release, move.provider)} {what}: {amounts} ({move.percent:+.1f} %)"
 
 
-def _sold_lines(release: ReleaseNotes, title: str, rows: Sequence[Sold]) -> list[str]:
-    lines = []
-    groups = dict.fromkeys((row.provider, row.change) for row in rows)
-    for provider, change in groups:
-        names = [row.name for row in rows if (row.provider, row.change) == (provider, change)]
-        shown = ", ".join(escaped(name) for name in names[:MAX_NAMES])
-        more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
-        lines.append(f"- {_title(release, provider)}, {WORDS[change]}: {shown}{more}.")
-    return [f"## {title}", "", *lines, ""] if lines else []
-
-
-def _collection_lines(release: ReleaseNotes) -> list[str]:
-    rows = [
-        [
-            _title(release, row.provider),
-            escaped(row.unit or "all of it"),
-            WORDS[row.change],
-            f"{row.prices:,}",
-        ]
-        for row in release.collection
-    ]
-    failed = [
-        f"- {escaped(line)}" for note in release.providers.values() for line in note.failed_units
-    ]
-    if not rows and not failed:
-        return []
-    head = ["provider", "unit", "what", "prices"]
-    table = _table(head, rows, right=(3,)) if rows else []
-    return ["## Collection", "", *table, *failed, *([""] if failed else [])]
-
-
-def _restated_lines(release: ReleaseNotes) -> list[str]:
-    lines = [
-        f"- {row.count:,} {'prices' if row.subject == 'price' else 'figures'}:"
-        f" {escaped(row.name)}, {escaped(row.field.replace('_', ' '))}"
-        for row in release.restated
-    ]
-    lines += [
-        f"- {_title(release, name)}: what changed is unclear where vendor and program both changed:"
-        f" {escaped(problem)}"
-        for name, problem in release.problems.items()
-    ]
-    if not lines:
-        return []
-    text = "Our own corrections. What the vendor says is the same."
-    return ["## Restated", "", text, "", *lines, ""]
-
-
-def new_words(release: ReleaseNotes) -> list[str]:
-    """List the vendors' new words; for each provider those that affect most rows."""
-    rows = []
-    for provider in dict.fromkeys(word.provider for word in release.new_words):
-        words = [word for word in release.new_words if word.provider == provider]
-        rows += [_new_word(release, word) for word in words[:MAX_WORDS]]
-        if others := len(words[MAX_WORDS:]):
-            rows.append([_title(release, provider), f"… and {others:,} more", *[""] * 5])
-    if not rows:
-        return []
-    text = "Words that are not known yet. None of these lines is published, nor the further rows."
-    head = ["provider", "word", "reason", "lines", "further rows", "since", "example and its page"]
-    return ["## New from the vendors", "", text, "", *_table(head, rows, right=(3, 4))]
-
-
-def _new_word(release: ReleaseNotes, word: NewWord) -> list[str]:
-    return [
-        _title(release, word.provider),
-        escaped(word.word),
-        escaped(word.reason),
-        f"{word.lines:,}",
-        f"{word.dependants:,}",
-        escaped(word.since),
-        f"{escaped(word.example)} ({escaped(word.source_url)})",
-    ]
-
-
-def _refused(release: ReleaseNotes) -> list[str]:
-    rows = [
-        [escaped(provider.title), escaped(reason), f"{count:,}"]
-        for provider in release.providers.values()
-        for reason, count in provider.quarantined.items()
-    ]
-    head = ["provider", "reason", "rows"]
-    return ["## Refused rows", "", *_table(head, rows, right=(2,))] if rows else []
-
-
-def _gate(release: ReleaseNotes) -> list[str]:
-    passed = sum(provider.checks_passed for provider in release.providers.values())
-    others = f", {len(release.gate)} did not" if release.gate else ""
-    lines = [f"{passed} checks passed{others}.", ""]
-    rows = [
-        [
-            _title(release, row.provider),
-            escaped(row.check),
-            row.outcome,
-            escaped(row.detail),
-            escaped(row.accept),
-        ]
-        for row in release.gate
-    ]
-    if rows:
-        lines += _table(["provider", "reason", "outcome", "detail", "part to accept"], rows)
-    return ["## Gate", "", *lines]
-
-
-def _table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()
-) -> list[str]:
-    rule = ["---:" if index in right else "---" for index in range(len(head))]
-    return [*(f"| {' | '.join(line)} |" for line in (head, rule, *rows)), ""]
+def _grouped(rows: Iterable[Sold]) -> dict[tuple[str, str], list[str]]:
+    """Group names by provider and change."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        names.setdefault((row.provider, row.change), []).append(row.name)
+    return names

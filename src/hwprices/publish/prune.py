@@ -149,7 +149,7 @@ def _old_releases(store: Store, policy: Policy, at: datetime) -> list[str]:
     kept |= _compared_with(store, set(complete) - kept, at)
     keys: dict[str, list[str]] = {}
     for key in store.keys(layout.RELEASES):
-        version = layout.release_version(key)
+        version = layout.release_file.parse(key, "version")
         if version is not None and version not in kept:
             keys.setdefault(version, []).append(key)
     return [

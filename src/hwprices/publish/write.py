@@ -442,16 +442,15 @@ def _provider_entry(source: ProviderSource, joined: Mapping[str, pl.DataFrame]) 
     for table in ("held", *CARRIED):
         if count := joined[table].filter(provider=source.provider).height:
             rows[table] = count
-    starts = [file.observed_from for file in source.files if file.observed_from]
-    ends = [file.observed_to for file in source.files if file.observed_to]
+    observed_from, observed_to = source.observed
     return ProviderEntry(
         title=provider_title(source.provider),
         status=source.status,
         kept_from=source.kept_from,
         origin=source.origin,
         run_id=source.run_id,
-        observed_from=min(starts, default=None),
-        observed_to=max(ends, default=None),
+        observed_from=observed_from,
+        observed_to=observed_to,
         rows=rows,
         report=source.report,
         gate=source.results,

@@ -71,11 +71,8 @@ def versions(store: Store) -> list[str]:
 
     Directories whose name is not a version are ignored.
     """
-    names = (
-        layout.release_version(key)
-        for key in store.keys(layout.RELEASES)
-        if layout.is_release_manifest(key)
-    )
+    keys = store.keys(layout.RELEASES)
+    names = (layout.release_manifest.parse(key, "version") for key in keys)
     return sorted(version for version in names if version and layout.is_version(version))
 
 

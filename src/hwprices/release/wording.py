@@ -72,6 +72,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def unit_counts(units: Mapping[str, int]) -> str:
+    """Count units by status: ``12 fetched, 1 failed``."""
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in units.items() if count)
+
+
 def why_unknown(reason: str | None) -> str:
     """Say why a price is not known: the sentences of its codes; a code of another program as it is.
 

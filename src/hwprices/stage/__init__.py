@@ -376,7 +376,7 @@ def keys_by_run(store: Store, provider: str) -> dict[str, list[str]]:
     """List the staged files of a provider by run."""
     runs: dict[str, list[str]] = {}
     for key in store.keys(layout.staged(provider)):
-        if run := layout.staged_run(key):
+        if run := layout.staged_file.parse(key, "run_id"):
             runs.setdefault(run, []).append(key)
     return runs
 

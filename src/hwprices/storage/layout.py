@@ -53,7 +53,7 @@ staged = Key("staged/{provider}")
 staged_latest = Key("staged/{provider}/latest.json")
 staged_directory = Key("staged/{provider}/{run_id}")
 staged_manifest = Key("staged/{provider}/{run_id}/manifest.json")
-_staged_file = Key("staged/{provider}/{run_id}/{file}")
+staged_file = Key("staged/{provider}/{run_id}/{file}")
 
 # The vendors' past price lists: another landing root, and the rows read from its pages
 backfilled_rows = Key("backfilled/{provider}/rows/{region}/{version}.parquet")
@@ -115,31 +115,6 @@ def page_format(key: str) -> str:
 def page_sha256(key: str) -> str:
     """Parse the SHA-256 in the key of a landed page."""
     return key.rpartition("/")[2].partition(".")[0]
-
-
-def run_id(key: str) -> str | None:
-    """Parse the run of a key below ``runs``; None if it is not a run manifest."""
-    return run_manifest.parse(key, "run_id")
-
-
-def staged_provider(key: str) -> str | None:
-    """Parse the provider whose current staged tables this key names; None for any other key."""
-    return staged_latest.parse(key, "provider")
-
-
-def staged_run(key: str) -> str | None:
-    """Parse the run whose staging directory this key lies in; None for any other key."""
-    return _staged_file.parse(key, "run_id")
-
-
-def release_version(key: str) -> str | None:
-    """Parse the release that a key belongs to; None for a key outside ``releases/``."""
-    return release_file.parse(key, "version")
-
-
-def is_release_manifest(key: str) -> bool:
-    """Check whether a key is the manifest of a release."""
-    return release_manifest.parse(key, "version") is not None
 
 
 def is_version(text: str) -> bool:

@@ -143,7 +143,7 @@ def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(stub, t
     with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
         ready.http.sleep = waits.append
         (page,) = AZURE.fetch(ready, UNIT)
-        assert len(ready.landing.read_json(page)["value"]) == 1
+        assert len(json.loads(ready.landing.read(page))["value"]) == 1
     assert waits == [7.0, 120.0]
     assert len(server.requests) == 3
 

@@ -58,7 +58,7 @@ class Vendor(RetailServer):
 
     def items_of(self, pages: list[Page]) -> list[dict[str, Any]]:
         with context(self.folder, self.server) as ready:
-            return [i for page in pages for i in ready.landing.read_json(page)["Items"]]
+            return [i for page in pages for i in json.loads(ready.landing.read(page))["Items"]]
 
 
 @pytest.fixture

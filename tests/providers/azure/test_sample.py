@@ -52,7 +52,7 @@ def test_a_reservation_and_the_savings_plans_of_one_size() -> None:
 def test_every_item_is_a_price_or_refused_or_out_of_scope() -> None:
     landing = Landing(SAMPLE)
     retail = [r for r in sample_run().results if azure.is_retail(r.unit.kind)]
-    items = sum(len(landing.read_json(page)["Items"]) for r in retail for page in r.pages)
+    items = sum(len(json.loads(landing.read(page))["Items"]) for r in retail for page in r.pages)
     part = sample_parts()["prices"]
     counted = item_rows(sample_prices()).height + len(refused(part)) + sum(part.counts.values())
     assert items == counted

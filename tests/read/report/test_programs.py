@@ -11,6 +11,7 @@ from tests.helpers.cases import cases
 
 import hwprices
 from hwprices.read.report import report
+from hwprices.read.report.files import cell
 
 MOST_BYTES = 300_000
 
@@ -81,4 +82,4 @@ def test_a_page_in_markdown_has_price_and_specification(files: dict[str, str]) -
 
 
 def test_what_a_release_holds_is_no_mark() -> None:
-    assert report.cell("a|b\n<img> [x](y)") == "a\\|b \\<img\\> \\[x\\](y)"
+    assert cell("a|b\n<img> [x](y)") == "a\\|b \\<img\\> \\[x\\](y)"

@@ -4,8 +4,8 @@ A file has a million lines, but only a few hundred distinct combinations of the 
 classify a line. Each combination is classified once, and the result is joined to the lines.
 
 The price list states operating system, software and license twice: in words (Operating System, Pre
-Installed S/W, License Model) and as a usage operation code. Both must agree.
-Codes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+Installed S/W, License Model) and as a usage operation code. Both must agree. The sheet aws_words
+lists them. Codes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ import polars as pl
 
 from hwprices.providers.aws.price_rows import Problem, first_problem, unknown_word, word_of
 from hwprices.rows import prices
+from hwprices.specs import packaged_rows
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Platform:
     """The three key columns of prices that say which software is included."""
 
     os: str
-    software: str = "none"
-    license_model: str = "included"
+    software: str
+    license_model: str
 
     def __str__(self) -> str:
         return f"{self.os}/{self.software}/{self.license_model}"
@@ -33,70 +34,30 @@ INFRASTRUCTURE = "infrastructure"
 """License of a machine whose Windows is billed separately per vCPU, so its price is incomplete:
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-optimize-cpu.html"""
 
+_ROWS = packaged_rows("aws_words")
+
 OPERATIONS = {
-    "RunInstances": Platform("linux"),
-    "RunInstances:0004": Platform("linux", "sql_std"),
-    "RunInstances:0200": Platform("linux", "sql_web"),
-    "RunInstances:0100": Platform("linux", "sql_ent"),
-    "RunInstances:0010": Platform("rhel"),
-    "RunInstances:0014": Platform("rhel", "sql_std"),
-    "RunInstances:0210": Platform("rhel", "sql_web"),
-    "RunInstances:0110": Platform("rhel", "sql_ent"),
-    "RunInstances:00g0": Platform("rhel", license_model="byol"),
-    "RunInstances:1010": Platform("rhel_ha"),
-    "RunInstances:1014": Platform("rhel_ha", "sql_std"),
-    "RunInstances:1110": Platform("rhel_ha", "sql_ent"),
-    "RunInstances:000g": Platform("sles"),
-    "RunInstances:0g00": Platform("ubuntu_pro"),
-    "RunInstances:0002": Platform("windows"),
-    "RunInstances:0006": Platform("windows", "sql_std"),
-    "RunInstances:0202": Platform("windows", "sql_web"),
-    "RunInstances:0102": Platform("windows", "sql_ent"),
-    "RunInstances:0800": Platform("windows", license_model="byol"),
-    "RunInstances:0002:box": Platform("windows", license_model=INFRASTRUCTURE),
+    row["words"]: Platform(row["os"], row["software"], row["license_model"])
+    for row in _ROWS
+    if row["kind"] == "operation"
 }
+"""Usage operation code → platform."""
 
-OS_WORDS = {
-    "linux": "linux",
-    "rhel": "rhel",
-    "red hat enterprise linux with ha": "rhel_ha",
-    "suse": "sles",
-    "ubuntu pro": "ubuntu_pro",
-    "windows": "windows",
-}
 
-SOFTWARE_WORDS = {
-    "": "none",
-    "na": "none",
-    "sql std": "sql_std",
-    "sql web": "sql_web",
-    "sql ent": "sql_ent",
-}
+def _words(kind: str, column: str) -> dict[str, str]:
+    return {row["words"]: row[column] for row in _ROWS if row["kind"] == kind}
 
-LICENSE_WORDS = {
-    "": "included",
-    "na": "included",
-    "no license required": "included",
-    "license included": "included",
-    "bring your own license": "byol",
-    "license included - infrastructure": INFRASTRUCTURE,
-}
 
-SPOT_PRODUCTS = {
-    "Linux/UNIX": "linux",
-    "Red Hat Enterprise Linux": "rhel",
-    "SUSE Linux": "sles",
-    "Windows": "windows",
-}
+SPOT_PRODUCTS = _words("spot_product", "os")
 """ProductDescription of spot quotes → os. The suffix " (Amazon VPC)", the network, is removed."""
 
 
 def from_words() -> list[pl.Expr]:
     """Make os, software and license_model from the words; null where a word is unknown."""
     return [
-        _translated("operating_system", OS_WORDS).alias("os"),
-        _translated("pre_installed", SOFTWARE_WORDS).alias("software"),
-        _translated("license_words", LICENSE_WORDS).alias("license_model"),
+        _translated("operating_system", _words("operating_system", "os")).alias("os"),
+        _translated("pre_installed", _words("pre_installed", "software")).alias("software"),
+        _translated("license_words", _words("license", "license_model")).alias("license_model"),
     ]
 
 
@@ -107,7 +68,7 @@ def from_operation() -> pl.Expr:
 
 
 def _translated(column: str, words: Mapping[str, str]) -> pl.Expr:
-    text = pl.col(column).fill_null("").str.strip_chars().str.to_lowercase()
+    text = pl.col(column).fill_null("").str.strip_chars().str.to_lowercase().replace("", "na")
     return text.replace_strict(words, default=None, return_dtype=pl.String)
 
 

@@ -28,6 +28,7 @@ from hwprices.providers.aws import (
     ZONES,
     bulk_files,
 )
+from hwprices.specs import packaged_rows
 
 if TYPE_CHECKING:
     import botocore.loaders
@@ -51,52 +52,25 @@ BLOCK_HOURS = 24
 """The shortest capacity block that is sold:
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"""
 
-ULTRASERVERS = (
-    "u-p6e-gb200x36",
-    "u-p6e-gb200x72",
-    "u-p6e-gb300x36",
-    "u-p6e-gb300x72",
-    "u-trn2x64",
-    "u-trn3x64",
-    "u-trn3x144",
-)
-"""Machines in a rack that are sold together, only in capacity blocks. EC2 does not list them and
-refuses unknown names. https://aws.amazon.com/ec2/capacityblocks/pricing/,
-https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-using.html (GB200),
-https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/ (64 and
-144 chips). The names of GB300 and Trainium3 are inferred from the others."""
+_CODES = packaged_rows("aws_codes")
 
-NOT_ALLOWED = {
-    "AuthFailure",
-    "UnauthorizedOperation",
-    "OptInRequired",
-    "OperationNotPermitted",
-    "AccessDenied",
-    "AccessDeniedException",
-    "UnrecognizedClientException",
-}
+
+def _codes(kind: str) -> list[str]:
+    return [row["code"] for row in _CODES if row["kind"] == kind]
+
+
+ULTRASERVERS = _codes("ultraserver")
+"""Machines in a rack that are sold together, only in capacity blocks. EC2 does not list them and
+refuses unknown names."""
+
+NOT_ALLOWED = _codes("not_allowed")
 """Error codes for a region that the account has not enabled, and for missing permissions."""
 
-NOT_SOLD = {
-    "InvalidParameterValue",
-    "InvalidParameterCombination",
-    "Unsupported",
-    "UnsupportedOperation",
-    "InvalidAction",
-    "NotImplemented",
-    "InternalFailure",
-}
+NOT_SOLD = _codes("not_sold")
 """Error codes for a region that sells no capacity blocks, or none of the type."""
 
-THROTTLED = {
-    "RequestLimitExceeded",
-    "Throttling",
-    "ThrottlingException",
-    "RequestThrottled",
-    "InternalError",
-    "Unavailable",
-    "ServiceUnavailable",
-}
+THROTTLED = _codes("throttled")
+"""Error codes of a request that may succeed later."""
 
 WOULD_SUCCEED = "DryRunOperation"
 """The error code with which EC2 answers a DryRun of a call that the account may make."""

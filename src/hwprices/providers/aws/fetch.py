@@ -46,13 +46,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Fetch one unit and land its pages.
-
-    Raises:
-        FetchError: a page is unavailable or incomplete after all tries.
-        SkippedError: the region is not enabled for the account, or does not answer.
-        HwpricesError: the kind of unit is unknown.
-    """
+    """Fetch one unit and land its pages."""
     if unit.kind in aws.BULK_FILES:
         return bulk_files.fetch(context, unit)
     if unit.kind in ACCOUNT_KINDS:

@@ -20,11 +20,7 @@ from hwprices.schemas.tables import Prices, SpotAdvice
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the parts of a run. Prices come first: their files also describe types and regions.
-
-    Raises:
-        HwpricesError: a landed page is altered.
-    """
+    """Yield the parts of a run. Prices come first: their files also describe types and regions."""
     price_lists: list[PriceListFacts] = []
     listed_regions = frozenset(pages.regions(aws.PRICE_LIST))
     for region in sorted(

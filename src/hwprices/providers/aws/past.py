@@ -21,11 +21,7 @@ DAY = timedelta(days=1)
 
 
 def lists(context: Context, since: datetime) -> list[PastList]:
-    """List the price lists, one a month from December 2015 on, and the days with spot prices.
-
-    Raises:
-        FetchError: an index is unavailable.
-    """
+    """List the price lists, one a month from December 2015 on, and the days with spot prices."""
     versions = bulk_files.read_versions(context, context.settings.aws_price_list_url)
     return [*versions, *_spot_days(context.now(), since)]
 
@@ -49,12 +45,7 @@ def _spot_days(now: datetime, since: datetime) -> Iterator[PastList]:
 
 
 def units(context: Context, past: PastList, region: str) -> list[Unit]:
-    """Return the units of a region in a past price list.
-
-    Raises:
-        FetchError: an index is unavailable.
-        SkippedError: the list has no such region.
-    """
+    """Return the units of a region in a past price list."""
     if past.kinds != (SPOT,):
         return bulk_files.past_units(context, context.settings.aws_price_list_url, past, region)
     if not REGION_CODE.fullmatch(region) or partition_of(region) is not None:
@@ -64,12 +55,7 @@ def units(context: Context, past: PastList, region: str) -> list[Unit]:
 
 
 def prices(pages: Pages, past: PastList) -> PastPrices:
-    """Read a landed past price list, or a day of spot quotes.
-
-    Raises:
-        UnreadablePageError: a page of spot quotes cannot be read.
-        HwpricesError: a landed page is altered.
-    """
+    """Read a landed past price list, or a day of spot quotes."""
     if past.kinds[0] == SPOT:
         regions = pages.regions(SPOT)
         yield past.begin, pl.concat([day_rows(pages, region, past.begin) for region in regions])

@@ -77,7 +77,7 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame, currency: str | N
     superseded = valid.height - newest.height
     return PriceRows(
         _rows(newest.lazy(), _on_demand(listed)),
-        _refused(quotes.filter(pl.col("reason").is_not_null())),
+        _refused(quotes.filter(pl.col("reason").is_not_null()), option="spot"),
         {"out_of_scope:superseded_spot_quote": superseded} if superseded else {},
     )
 
@@ -161,10 +161,9 @@ def _problems() -> list[Problem]:
     ]
 
 
-def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
-    return prices.refused(
-        quotes.lazy().drop("hourly").with_columns(purchase_option=pl.lit("spot")), table="prices"
-    ).collect()
+def _refused(rows: pl.DataFrame, *, option: str) -> pl.DataFrame:
+    unpriced = rows.lazy().drop("hourly").with_columns(purchase_option=pl.lit(option))
+    return prices.refused(unpriced, table="prices").collect()
 
 
 def _newest(quotes: pl.DataFrame) -> pl.DataFrame:
@@ -318,7 +317,7 @@ def capacity_block_rows(pages: Pages, region: str, currency: str | None = None) 
     others = valid.height - cheapest.height
     return PriceRows(
         _block_rows(cheapest.lazy()),
-        _refused_blocks(offerings.filter(~is_price)),
+        _refused(offerings.filter(~is_price), option="capacity_block"),
         {"out_of_scope:dearer_capacity_block": others} if others else {},
     )
 
@@ -351,13 +350,6 @@ def _block_problems() -> list[Problem]:
         Problem(is_unreadable, "unreadable_price", message, values),
         Problem(pl.col("currency").is_null(), "no_currency", message, values),
     ]
-
-
-def _refused_blocks(offerings: pl.DataFrame) -> pl.DataFrame:
-    return prices.refused(
-        offerings.lazy().drop("hourly").with_columns(purchase_option=pl.lit("capacity_block")),
-        table="prices",
-    ).collect()
 
 
 def _block_rows(offerings: pl.LazyFrame) -> pl.LazyFrame:

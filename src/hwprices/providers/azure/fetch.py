@@ -101,12 +101,7 @@ def _price_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Fetch and land one unit's pages.
-
-    Raises:
-        FetchError: they are unavailable or incomplete.
-        SkippedError: there is nothing to fetch; the error says why.
-    """
+    """Fetch and land one unit's pages."""
     if azure.is_retail(unit.kind) or azure.is_license(unit.kind):
         return retail.fetch(context, unit)
     if not context.settings.azure_subscription_id:

@@ -8,6 +8,8 @@ A meter is for machines with a number of vCPUs: "8 vCPU VM License", "5+ vCPU VM
 
 A constrained size pays the operating system for the vCPUs of its parent, and SQL Server for its own
 vCPUs (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
+
+The sheet azure_licenses says which system and software a product licenses.
 """
 
 from collections.abc import Mapping
@@ -23,33 +25,10 @@ from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN
 from hwprices.rows.prices import price_rows
 from hwprices.schemas.tables import PriceComponents
+from hwprices.specs import packaged_sheet
 from hwprices.units import Money
 
-SYSTEMS = {
-    "Windows Server": "windows",
-    "Windows Server Burst": "windows",
-    "Red Hat Enterprise Linux": "rhel",
-    "Red Hat Enterprise Linux with HA": "rhel_ha",
-    "Red Hat Enterprise Linux for SAP with HA": "rhel_sap",
-    "SUSE Linux Enterprise Server Standard": "sles",
-    "SUSE for SAP Linux Enterprise Server": "sles_sap",
-    "Ubuntu Pro": "ubuntu_pro",
-}
-"""Operating systems: product → prices.os. SLES is the one with standard support."""
-
 BURST = "Windows Server Burst"  # Windows for B sizes; "Windows Server" is for all others
-
-SOFTWARE = {
-    "SQL Server Enterprise": "sql_ent",
-    "SQL Server Standard": "sql_std",
-    "SQL Server Web": "sql_web",
-}
-"""SQL Server on Windows: product → prices.software."""
-
-SQL_ON_RHEL = {
-    f"{product} Red Hat Enterprise Linux": software for product, software in SOFTWARE.items()
-}
-"""SQL Server and RHEL in one meter, whose price is the sum of both: product → prices.software."""
 
 OTHER_PRODUCTS = (
     r"^SQL Server .*(?:Linux|SLES|Red Hat)|^SQL Server(?: Azure Hybrid Benefit)?$|^BizTalk Server "
@@ -63,10 +42,6 @@ OTHER_METERS = r"(?i)\b(?:BYOS|Free|vCore|Shared|XS|On Premises|Minimum Fee)\b"
 """Meters of licenses that the buyer brings, that are free, or that are not by vCPUs."""
 
 MOST_VCPUS = 99_999
-
-X86_ONLY = ("rhel_sap", "sles_sap")
-"""Systems for x86 machines only: https://access.redhat.com/articles/rhel-limits, and
-https://www.suse.com/products/sles-for-sap/."""
 
 OPTIONS = ["on_demand", "spot", "savings_plan", "reserved"]
 """Purchase options with a license. Reservations paid upfront are left out: they cost the same as
@@ -152,15 +127,12 @@ def _classified(items: Items) -> pl.DataFrame:
     """Add the columns of ``Licenses.fees``, out_of_scope, reason and word."""
     product, meter, price = pl.col("product"), pl.col("meter"), pl.col("price")
     starts, ends = (time(pl.col(day)) for day in DATES)
-    known = [*SYSTEMS, *SOFTWARE, *SQL_ON_RHEL]
+    known = packaged_sheet("azure_licenses")["product"].to_list()
     band = meter.str.extract_groups(METER)
     least, last = band.struct.field("1").cast(pl.Int64), band.struct.field("2").cast(pl.Int64)
     scope = [
         (pl.col("serviceName").fill_null("") != azure.LICENSES, "another_service"),
-        (
-            product.str.contains(OTHER_PRODUCTS) & ~product.is_in(list(SQL_ON_RHEL)),
-            "license_not_composed",
-        ),
+        (product.str.contains(OTHER_PRODUCTS) & ~product.is_in(known), "license_not_composed"),
         (meter.str.contains(OTHER_METERS), "license_not_by_vcpus"),
         (price == 0, "license_of_the_buyer"),
         (pl.col("tierMinimumUnits").fill_null(0) > 0, "later_tier"),
@@ -226,19 +198,11 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
         usable=pl.col("vcpus").cast(pl.Float64),
         parent=pl.coalesce("vcpus_billed", "vcpus").cast(pl.Float64),
     )
-    systems, software = (
-        pl.DataFrame({"product": list(names), value: list(names.values())})
-        for names, value in (
-            (SYSTEMS | dict.fromkeys(SQL_ON_RHEL, "rhel"), "system"),
-            (SOFTWARE | SQL_ON_RHEL, "software"),
-        )
-    )
-    named = fees.join(systems, on="product", how="left").join(software, on="product", how="left")
-    is_both = pl.col("product").is_in(list(SQL_ON_RHEL))
-    is_software = pl.col("software").is_not_null() & ~is_both
-    is_for_arch = ~(is_both | pl.col("system").is_in(X86_ONLY).fill_null(False)) | (
-        pl.col("arch").fill_null("x86_64") == "x86_64"
-    )
+    named = fees.join(packaged_sheet("azure_licenses").drop("notes"), on="product")
+    has_software = pl.col("software").is_not_null()
+    is_both = has_software & pl.col("system").is_not_null()
+    is_software = has_software & pl.col("system").is_null()
+    is_for_arch = ~pl.col("x86_only") | (pl.col("arch").fill_null("x86_64") == "x86_64")
     # A constrained size has two numbers of vCPUs, so a meter for both products does not fit it.
     fits_both = ~is_both | (pl.col("usable") == pl.col("parent"))
     is_windows = (pl.col("system") == "windows").fill_null(False)

@@ -14,6 +14,7 @@ from hwprices.providers import Pages, azure
 from hwprices.providers.azure.instance_types import RESTRICTION, Schema, read_list
 from hwprices.rows import frames
 from hwprices.schemas.tables import Availability, Regions, Zones
+from hwprices.specs import packaged_sheet
 
 LOCATION: Schema = {
     "name": pl.String,
@@ -38,32 +39,6 @@ PHYSICAL = "Physical"
 
 NOT_PUBLIC = ("Stage", "Canary")
 """Prefixes of the geographies of Azure's test regions: "Stage (US)", "Canary (US)"."""
-
-
-COUNTRIES = {
-    "oceania": "AU Australia, NZ New Zealand",
-    "europe": (
-        "AT Austria, BE Belgium, DK Denmark, FR France, DE Germany, IT Italy, NO Norway, "
-        "PL Poland, ES Spain, SE Sweden, CH Switzerland, GB United Kingdom, IE Ireland, "
-        "NL Netherlands"
-    ),
-    "south_america": "BR Brazil, CL Chile",
-    "north_america": "CA Canada, MX Mexico, US United States, US usa",
-    "asia": (
-        "IN India, ID Indonesia, IL Israel, JP Japan, KR Korea, MY Malaysia, QA Qatar, "
-        "TW Taiwan, AE UAE, HK Hong Kong, SG Singapore"
-    ),
-    "africa": "ZA South Africa",
-}
-"""Continent → codes and names of countries, as in metadata.geography, or in
-metadata.physicalLocation if the geography has several countries (Asia Pacific, Europe)."""
-
-PLACES = {
-    country[3:]: (country[:2], continent)
-    for continent, countries in COUNTRIES.items()
-    for country in countries.split(", ")
-}
-"""Geography or physical location → ISO 3166-1 alpha-2 code, and continent as in regions."""
 
 
 def is_public_location(location: dict[str, Any]) -> bool:
@@ -115,8 +90,8 @@ def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame
         "region",
         pl.col("displayName").alias("display_name"),
         pl.lit("available").alias("status"),
-        _look_up({place: code for place, (code, _) in PLACES.items()}).alias("country"),
-        _look_up({place: continent for place, (_, continent) in PLACES.items()}).alias("continent"),
+        _of_place("country"),
+        _of_place("continent"),
         *_coordinates(),
         "observed_at",
         "raw_sha256",
@@ -133,13 +108,14 @@ def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame
     return frames.conform(rows.lazy(), Regions).sort("region").collect()
 
 
-def _look_up(by_place: dict[str, str]) -> pl.Expr:
-    """Look up a location's place, then its geography; null if neither is in the table."""
+def _of_place(column: str) -> pl.Expr:
+    """Look up a location's place, then its geography, in azure_places; null if in neither row."""
+    places = packaged_sheet("azure_places")
     metadata = pl.col("metadata").struct
     return pl.coalesce(
-        metadata.field(name).replace_strict(by_place, default=None, return_dtype=pl.String)
+        metadata.field(name).replace_strict(places["place"], places[column], default=None)
         for name in ("physicalLocation", "geography")
-    )
+    ).alias(column)
 
 
 def _coordinates() -> list[pl.Expr]:

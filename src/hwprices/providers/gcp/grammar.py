@@ -1,10 +1,11 @@
 """Parse the descriptions of SKUs, and define the words in them.
 
 Google sells components (a core, a GiB of memory, a GPU) and describes each SKU in words: "Spot
-Preemptible N2 Instance Core running in Iowa". The rules below are these sentences, one per form. A
-rule is a regular expression for the complete description, made of the lists of words and of named
-groups: ``mode`` (spot and the scheduler's modes), ``series``, ``unit`` (core or memory), ``gpu``,
-``slice``, ``tpu``, ``place``, ``years``. Words that are not listed are unknown.
+Preemptible N2 Instance Core running in Iowa". The rules, rows of the sheet gcp_sentences, are these
+sentences, one per form. A rule is a regular expression for the complete description, made of
+``<PARTS>`` (the lists of words here, and rows of the kind ``part``) and of named groups: ``mode``
+(spot and the scheduler's modes), ``series``, ``unit`` (core or memory), ``gpu``, ``slice``,
+``tpu``, ``place``, ``years``. Words that are not listed are unknown.
 
 No rule overlaps one that gives a price (a test checks it), so their order never decides a price. A
 description that no rule matches is not guessed: ``Descriptions.read`` returns None and the SKU is
@@ -135,112 +136,38 @@ def _any_of(words: Iterable[str]) -> str:
     return "(?:" + "|".join(re.escape(word) for word in longest_first) + ")"
 
 
-_NAME = r"[^\W\d_][\w .,'’()/&-]*"
-
-# Words after "in" that are not part of a place: these SKUs have other rules.
-_NO_PLACE = (
-    r"Sole Tenancy|Overcommit|[Ss]uspended|Virtual Workstation|Confidential|fee for total VM"
-)
-_IN_PLACE = rf" in (?P<place>(?!.*\b(?:for \d+ Year|in Calendar Mode|{_NO_PLACE})\b){_NAME})"
-_SHORT_PLACE = rf" in (?P<place>(?!.*\b(?:{_NO_PLACE})\b){_NAME}?)"
-_FOR_YEARS = rf"{_SHORT_PLACE} for (?P<years>[1-9]\d?) Years?"
-_BY_CALENDAR = rf"{_SHORT_PLACE} in Calendar Mode"
-_ANY_MODE = _any_of(MODES)
-_MODE = f"(?:(?P<mode>{_ANY_MODE}) )?"
-_DWS = f"(?P<mode>{_any_of([m for m in MODES if m.startswith('DWS')])}) "
-_RUNNING = f"(?:running|attached to (?P<attached_mode>{_ANY_MODE}) VMs(?: running)?)"
-_UNIT = "(?P<unit>Core|Cpu|Ram|RAM)"
-SERIES_WORDS: Final = f"(?P<series>{_any_of(SERIES)})"
-_GPU = f"(?P<gpu>{_any_of(GPUS)})(?: GPU)?"
-_SLICE = f"(?P<slice>{_any_of(SLICES)})"
-_INSTANCE = f"(?P<instance>{_any_of(INSTANCES)})"
-# Tpu-v3 Pod, TpuV6e, TPU7x, V6e, V6e TPU; the Cloud TPU service has the word Accelerator.
-_TPU = (
-    r"(?:T(?:pu|PU)[ -]?)?(?P<tpu>[vV]?[1-9]\d?[a-z]{0,2})(?: TPU)?(?P<pod> Pod)?(?: Accelerator)?"
-)
-_CUSTOM = "(?P<custom>Custom )"
-_EXTENDED = "(?P<extended>Extended )?"
-_SSD = "(?P<ssd>SSD backed Local Storage)"
-_LOCAL_SSD = "(?P<ssd>Local SSD)"
-_PREMIUM = "(?P<premium>Memory Optimized Upgrade Premium) for Memory-optimized"
-_COMMITMENT = r"Commitment(?: v1)?: "
-
-COMPONENT_RULES: Final[dict[str, str]] = {
-    # N2 Custom Extended Instance Ram running in Iowa; once "M4NUltramem224Instance Ram …"
-    "machine": f"{_MODE}{SERIES_WORDS} ?{_CUSTOM}?{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
-    # Custom Instance Core running in Iowa: without a series it is N1
-    "n1_custom": f"{_MODE}{_CUSTOM}{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
-    # Since 2018, C2 has been sold by continent and without the word Instance, which newer regions
-    # have.
-    "c2_plain": f"{_MODE}(?P<series>Compute optimized) {_UNIT} running{_IN_PLACE}",
-    # The scheduler's SKUs omit the word Instance for A2 and A3 and have it for H4D.
-    "dws_machine": f"{_DWS}{SERIES_WORDS} {_UNIT} running{_IN_PLACE}",
-    "reserved_machine": f"Reserved {SERIES_WORDS} (?:Instance )?{_UNIT}{_BY_CALENDAR}",
-    "upgrade_premium": f"{_MODE}{_PREMIUM} Instance {_UNIT} running{_IN_PLACE}",
-    # Micro Instance with burstable CPU running in Americas
-    "whole_instance": f"{_MODE}{_INSTANCE} running{_IN_PLACE}",
-    # Nvidia L4 GPU attached to Spot Preemptible VMs running in Iowa
-    "gpu": f"{_MODE}{_GPU} {_RUNNING}{_IN_PLACE}",
-    "reserved_gpu": f"Reserved {_GPU}{_BY_CALENDAR}",
-    # A4 Nvidia B200 (1 gpu slice) running in Iowa
-    "slice": f"{_MODE}{_SLICE}(?: {_RUNNING})?{_IN_PLACE}",
-    "reserved_slice": f"Reserved {_SLICE}{_BY_CALENDAR}",
-    "local_ssd": f"{_SSD}(?: {_RUNNING})?(?:{_IN_PLACE})?",
-    "dws_local_ssd": f"{_DWS}{_SSD}(?: running)?{_IN_PLACE}",
-    # C4A Instance Local SSD running in Iowa
-    "series_local_ssd": f"{_MODE}{SERIES_WORDS} (?:Instance )?{_LOCAL_SSD} running{_IN_PLACE}",
-    "reserved_local_ssd": f"Reserved {_SSD}{_BY_CALENDAR}",
-    # TpuV6e running in Columbus
-    "tpu": f"{_MODE}{_TPU} {_RUNNING}{_IN_PLACE}",
-    # TPU-v2 Accelerator USA
-    "tpu_of_a_continent": f"{_MODE}{_TPU} (?P<place>{_any_of(CONTINENTS)})",
-    "reserved_tpu": f"Reserved {_TPU}{_BY_CALENDAR}",
-    # Commitment v1: Cpu in Iowa for 1 Year: without a series it is N1
-    "commitment_n1": f"{_COMMITMENT}{_UNIT}(?: running)?{_FOR_YEARS}",
-    # Commitment: Compute optimized Core running in Americas for 1 Year
-    "commitment_machine": f"{_COMMITMENT}{SERIES_WORDS} ?{_UNIT}(?: running)?{_FOR_YEARS}",
-    "commitment_gpu": f"{_COMMITMENT}{_GPU}(?: running)?{_FOR_YEARS}",
-    "commitment_slice": f"{_COMMITMENT}{_SLICE}(?: running)?{_FOR_YEARS}",
-    "commitment_local_ssd": (
-        f"{_COMMITMENT}(?:{SERIES_WORDS} (?:Instance )?)?{_LOCAL_SSD}(?: running)?{_FOR_YEARS}"
-    ),
-    "commitment_tpu": f"{_COMMITMENT}{_TPU}(?: running)?{_FOR_YEARS}",
+_WORDS: Final = {
+    "ANY_MODE": _any_of(MODES),
+    "DWS_MODE": _any_of(word for word in MODES if word.startswith("DWS")),
+    "A_SERIES": _any_of(SERIES),
+    "A_GPU": _any_of(GPUS),
+    "A_SLICE": _any_of(SLICES),
+    "AN_INSTANCE": _any_of(INSTANCES),
+    "CONTINENT": _any_of(CONTINENTS),
 }
-"""Sentences that name a component: rule name → regular expression of the complete description."""
 
-_WINDOWS = (
-    r"Licensing Fee for Windows Server (?P<version>\d{4})(?: R2)?(?: Datacenter| Standard)?"
-    r"(?: Edition)?"
-)
-_SLES = r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d{1,3})(?: SP\d+)?"
-_RHEL = r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d{1,3})"
-_RHEL_SAP = f"{_RHEL} for SAP with High Availability and Update Services"
-_SHARED_CORES = "f1-micro|g1-small"
-_SHARED_CORE = f" on (?P<shared_core>{_SHARED_CORES})"
-LICENSED = "Windows Server|SUSE Linux Enterprise Server|SLES|Red Hat Enterprise Linux"
-_ON_VM = r"on VM with (?P<vcpus>\d{1,4}) VCPU"
-_OTHER_LICENSES = (
-    r"(?:SQL Server(?! \d{4} (?:Enterprise|Standard|Web) on VM with \d{1,4} VCPU$)"
-    "|Ubuntu|Debian|CentOS|CoreOS|Container-Optimized OS|Rocky Linux|openSUSE) .+"
-)
-_OLD_BANDS = "VM with (?:1 to 4|6 or more) VCPU"  # of RHEL until 2024-07-01
+_SENTENCES: Final = packaged_rows("gcp_sentences")
+_PARTS: Final = _WORDS | {row["rule"]: row["sentence"] for row in _SENTENCES}
 
-LICENSE_RULES: Final[dict[str, str]] = {
-    "windows": rf"{_WINDOWS} (?:\(CPU cost\)|on VM)",
-    "windows_shared_core": f"{_WINDOWS}{_SHARED_CORE}",
-    "sles": rf"{_SLES} \(CPU cost\)",
-    "sles_shared_core": f"{_SLES}{_SHARED_CORE}",
-    "sles_sap": (
-        r"Licensing Fee for SLES (?P<version>\d{1,3}) For SAP(?: License)?"
-        r" on VM with (?P<band>(?:up to )?\d{1,4}(?: to \d{1,4}| or more)?) VCPU"
-    ),
-    "rhel": rf"{_RHEL} on VM with (?P<band>up to 8|9 to 127|128) VCPU(?: or more)?",
-    # Licensing Fee for SQL Server 2016 Standard on VM with 18 VCPU: 2.961, 18 times 0.1645
-    "sql_ent": rf"Licensing Fee for SQL Server (?P<version>\d{{4}}) Enterprise {_ON_VM}",
-    "sql_std": rf"Licensing Fee for SQL Server (?P<version>\d{{4}}) Standard {_ON_VM}",
-    "sql_web": rf"Licensing Fee for SQL Server (?P<version>\d{{4}}) Web {_ON_VM}",
-    "rhel_sap": rf"{_RHEL_SAP} on VM with (?P<band>up to 8|9 to 127|128 or more) VCPU",
-}
+
+def _expanded(sentence: str) -> str:
+    """Replace each ``<PART>`` of a sentence by its words or by the row of that name."""
+    return re.sub(r"<([A-Z_]+)>", lambda part: _expanded(_PARTS[part[1]]), sentence)
+
+
+def _rules(kind: str) -> dict[str, str]:
+    """Return the rules of a kind: name → regular expression of the complete description."""
+    rows = (row for row in _SENTENCES if row["kind"] == kind)
+    return {row["rule"]: _expanded(row["sentence"]) for row in rows}
+
+
+SERIES_WORDS: Final = _expanded("<SERIES>")
+LICENSED: Final = _expanded("<LICENSED>")
+
+COMPONENT_RULES: Final = _rules("component")
+"""Sentences that name a component."""
+
+LICENSE_RULES: Final = _rules("license")
 """Sentences that name a license.
 
 A rule's name without ``_shared_core`` is the operating system or software. A license of SQL Server
@@ -249,26 +176,7 @@ is for machines with exactly the number of vCPUs that it names.
 
 PRICED_RULES: Final[dict[str, str]] = {**COMPONENT_RULES, **LICENSE_RULES}
 
-OTHER_RULES: Final[dict[str, str]] = {
-    "sole_tenancy": r"(?:Commitment(?: v1)?: )?(?:.+ )?Sole Tenancy .+",
-    "cpu_overcommit": r".+ Overcommit(?: .+)?|Overcommit .+",
-    "suspended": r"(?:.+ )?[Ss]uspended(?: .+)?",
-    # $0, because the reservation is paid. "Reserved … in Calendar Mode" is a price, see above.
-    "reserved": r"Reserved (?!.* in Calendar Mode$).+",
-    "flexible_commitment": r"Commitment - dollar based v1: .+",
-    "commitment_premium": r"Committed Use Discount Premium for .+",
-    "capacity_optimized": r"Capacity Optimized .+",
-    "virtual_workstation": r".+ Virtual Workstation .+",
-    "confidential": r"(?:.+ )?Confidential (?:.+ )?(?:Core|Ram|RAM|GPU) .+",
-    "license_commitment": r"Commitment(?: v1)?: (?:SLES|RHEL|Red Hat|SUSE|SQL|Windows) .+",
-    "license": (
-        rf"Licensing Fee for (?:{_OTHER_LICENSES}"
-        rf"|(?:{LICENSED}) .*(?:BYOL(?: .+)?|\((?:RAM|GPU) cost\))"
-        rf"|(?:SLES|Red Hat Enterprise Linux) .+ on (?:{_SHARED_CORES}|{_OLD_BANDS}))"
-    ),
-    "snapshot_transfer": r"PD snapshot egress .+",
-    "network_bandwidth": r"(?:.+ )?fee for total VM network bandwidth .+",
-}
+OTHER_RULES: Final = _rules("other")
 """Known sentences that are not the price of a component.
 
 ``license`` are licenses that are not part of a price: of other products, of the buyer, of RAM and

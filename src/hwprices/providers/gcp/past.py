@@ -59,11 +59,7 @@ def units(context: Context, past: PastList, region: str) -> list[Unit]:
 
 
 def prices(pages: Pages, past: PastList) -> PastPrices:
-    """Compose prices for each day of a month on which a rate changed.
-
-    Raises:
-        HwpricesError: a page has another format, or was altered or is missing.
-    """
+    """Compose prices for each day of a month on which a rate changed."""
     for day in price_days(pages, past.begin):
         frames = [frame.lazy() for frame in _composed(pages, day)]
         yield day, pl.concat(frames).with_columns(basis=pl.lit("recomposed"))

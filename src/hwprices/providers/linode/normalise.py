@@ -24,11 +24,7 @@ STATUSES = {"ok": "available", "outage": "unreachable"}
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield regions, machines, where each is offered, and prices.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield regions, machines, where each is offered, and prices."""
     rows, match = VendorRows("linode", "id", "plan"), accelerator_matcher("linode")
     for page, item in pages.items(REGIONS, "data"):
         with rows.reading(page, item, Regions):

@@ -119,9 +119,6 @@ def normalise(pages: Pages, sheets: OracleSheets | None = None) -> Iterator[Part
 
     ``sheets`` are facts about the machines; None loads those of the checkout or package. The table
     availability is absent: no public list says where a shape is offered.
-
-    Raises:
-        UnreadablePageError: the product list or the shapes cannot be read.
     """
     if not pages.of(PRODUCTS):
         return

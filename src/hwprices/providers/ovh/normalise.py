@@ -43,11 +43,7 @@ GIB = {"GiB": 1.0, "GB": 10**9 / 2**30, "TB": 10**12 / 2**30}
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the kinds of zones, the machines and their prices.
-
-    Raises:
-        UnreadablePageError: the catalog cannot be read.
-    """
+    """Yield the kinds of zones, the machines and their prices."""
     if not pages.of(CATALOG):
         return
     rows, plans = VendorRows("ovh", "planCode"), list[tuple[Page, dict[str, Any], Any]]()

@@ -31,11 +31,7 @@ PER_GPU_RATE = "per_gpu_rate"
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield regions, machines, prices and price components.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield regions, machines, prices and price components."""
     provider = pages.run.provider
     match = accelerator_matcher(provider)
     sheets: list[tuple[Page, Sheet]] = []

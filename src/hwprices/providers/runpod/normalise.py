@@ -61,11 +61,7 @@ https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.h
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield regions, machines, prices, availability, stock and price components.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield regions, machines, prices, availability, stock and price components."""
     rows, match = VendorRows("runpod", "id"), accelerator_matcher("runpod")
     types: dict[str, tuple[Page, list[dict[str, Any]]]] = {}
     for page in pages.of(GPU_TYPES):

@@ -39,11 +39,7 @@ ARCHITECTURES = {"x86_64": "x86_64", "arm64": "arm64"}
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the zones, the machines, where each is listed and in stock, and their prices.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield the zones, the machines, where each is listed and in stock, and their prices."""
     match = accelerator_matcher("scaleway")
     machines, prices = VendorRows("scaleway", "name"), {}
     for zone in pages.regions(SERVERS):

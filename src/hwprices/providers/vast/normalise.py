@@ -30,11 +30,7 @@ Key = tuple[str, int, str]
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the quantiles of the day on which the pages were fetched.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield the quantiles of the day on which the pages were fetched."""
     rows, match = VendorRows("vast", "id", "gpu_name"), accelerator_matcher("vast")
     for page in pages.of(OFFERS):
         with pages.leave_out(page):

@@ -31,11 +31,7 @@ LARGEST_CORES = 10**4
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the one place, the machines and their prices.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield the one place, the machines and their prices."""
     rows, match = VendorRows("verda", "instance_type"), accelerator_matcher("verda")
     for page in pages.of(TYPES):
         with pages.leave_out(page):

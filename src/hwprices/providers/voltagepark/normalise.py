@@ -29,11 +29,7 @@ MOST_GPUS = 1000
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield regions, machines, stock, prices and price components.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield regions, machines, stock, prices and price components."""
     rows, match = VendorRows("voltagepark", "id"), accelerator_matcher("voltagepark")
     for page in pages.of(PRESETS):
         with pages.leave_out(page):

@@ -37,11 +37,7 @@ OPTIONS = {
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield regions, machines, where each is offered, and prices.
-
-    Raises:
-        HwpricesError: a page was altered.
-    """
+    """Yield regions, machines, where each is offered, and prices."""
     rows, match = VendorRows("vultr", "id"), accelerator_matcher("vultr")
     for page, item in pages.items(REGIONS, REGIONS):
         with rows.reading(page, item, Regions):

@@ -40,26 +40,13 @@ from hwprices.specs import csv_rows
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
 """A column of offers with the price of one purchase option of the machine."""
 
-LEFT_OUT = (
-    "on_demand_price_id",  # 24 random characters a row; the page of the machine type has them
-    "spot_price_id",
-    "on_demand_usd_per_year",  # on demand × 8760
-    "cpu_watts",  # parts of estimated_watts, which is there
-    "memory_watts",
-    "local_disk_watts",
-    "accelerator_watts",
-    "cpu_min_watts_per_vcpu",
-    "cpu_max_watts_per_vcpu",
-    "embodied_lifetime_hours",
-    "operational_gco2e_per_hour",  # energy_kwh_per_hour × grid_gco2e_per_kwh
-)
-"""Columns that would make the page half as large again. The Parquet files have them."""
-
 _FOLDER = Path(__file__).parent
 ACRONYMS = {row["word"]: row["shown"] for row in csv_rows(_FOLDER / "acronyms.csv")}
 HEADINGS = {row["column"]: row for row in csv_rows(_FOLDER / "headings.csv")}
 """Headings of columns of ``offers``, and different ones for ``sheets`` (accelerators,
-instance_types). Other columns have ``display_words``."""
+instance_types). Other columns have ``display_words``. ``source``: the column that names the source
+of a figure. ``left_out``: why a column of offers is not on the page, which would be half as large
+again; the Parquet files have it."""
 
 GROUPS = {
     "Power and emissions": (
@@ -101,11 +88,11 @@ def option_of(column: str) -> str | None:
 
 
 def sent(offers: pl.DataFrame) -> list[str]:
-    """List the columns of offers on the page: without empty ones and LEFT_OUT."""
+    """List the columns of offers on the page: without empty ones and those to be left out."""
     return [
         name
         for name in offers.columns
-        if name not in LEFT_OUT and offers[name].null_count() < offers.height
+        if not HEADINGS.get(name, {}).get("left_out") and offers[name].null_count() < offers.height
     ]
 
 

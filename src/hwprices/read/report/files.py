@@ -22,8 +22,11 @@ from importlib import resources
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
+
+from hwprices.errors import escaped
+from hwprices.release.wording import plain
 
 FOLDER = resources.files("hwprices.read.report")
 
@@ -57,12 +60,12 @@ def bundled(name: str) -> Built:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("hwprices.read.report", "templates"),
-        autoescape=True,
+        autoescape=select_autoescape(),  # HTML; texts in Markdown go through the filter cell
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["day"] = day
+    environment.filters |= {"day": day, "cell": cell, "plain": plain}
     environment.globals["favicon"] = FAVICON
     return environment
 
@@ -80,13 +83,22 @@ def day(time: date | str) -> str:
     return f"{when.day} {when:%b %Y}"
 
 
+def cell(value: object) -> str:
+    """Escape a value for a Markdown table; texts of a release are never markup."""
+    text = escaped(" ".join(str(value).split()))
+    for mark in "\\|[]<>*`_":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
 def render(template: str, **values: Any) -> str:
-    """Fill in a template.
+    """Fill in a template; a text ends with one line break.
 
     Raises:
         jinja2.UndefinedError: a value of the template is missing.
     """
-    return _environment().get_template(template).render(**values)
+    text = _environment().get_template(template).render(**values)
+    return text if template.endswith(".html") else text.rstrip("\n") + "\n"
 
 
 CODE_TYPES = {1: "B", 2: "H", 4: "I"}

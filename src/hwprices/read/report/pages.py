@@ -39,17 +39,6 @@ PRICE_HEADINGS = {
 }
 """Price columns of the pages of accelerators."""
 
-SOURCES = {
-    "tdp_estimate_w": "tdp_estimate_source",
-    "power_limit_default_w": "power_limit_source",
-    "measured_power_mean_w": "measured_power_source",
-    "measured_power_max_w": "measured_power_source",
-    "launch_price_usd": "launch_price_source",
-    "purchase_price_usd": "purchase_price_source",
-    "embodied_kgco2e": "embodied_source",
-}
-"""Figures of the spec sheet with a separate source: the column that names the source."""
-
 SHEET = (
     *("vendor", "kind", "architecture", "form_factor", "counted_as", "release_year"),
     *("memory_gb", "memory_type", "memory_bandwidth_gbs", "interconnect", "interconnect_gbs"),
@@ -165,7 +154,7 @@ class ReportPages:
                 "value": row[name],
                 "unit": described.get(name, {}).get("unit", "").replace("year", ""),
                 "meaning": described.get(name, {}).get("description", ""),
-                "source": row.get(SOURCES.get(name, "")) or "",
+                "source": row.get(columns.HEADINGS.get(name, {}).get("source", "")) or "",
             }
             for name in names
             if row.get(name) is not None

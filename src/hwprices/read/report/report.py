@@ -15,10 +15,10 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.errors import cannot_write, escaped
+from hwprices.errors import cannot_write
 from hwprices.read.citation import cite_all
 from hwprices.read.find import search as searching
-from hwprices.read.report.files import FOLDER
+from hwprices.read.report.files import FOLDER, render
 from hwprices.read.report.index import index
 from hwprices.read.report.pages import MACHINE, SHEET, Machines, ReportPage, ReportPages, file_name
 from hwprices.read.status import provider_title
@@ -33,6 +33,9 @@ MACHINE_KEY = ["provider", "instance_type"]
 OFFER_KEY = ["accelerator_id", "provider", "community", "purchase_option", "term_months"]
 """Key of a line in gpu-offers.json, besides the currency."""
 
+OFFER_ORDER = ["purchase_option", "term_months", "currency", "each", "provider"]
+"""Order of the prices of an accelerator."""
+
 SCHEMA_FILE = "gpu-offers.schema.json"
 
 
@@ -44,33 +47,41 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
     cheapest = _cheapest(prices)
     citations = cite_all(dataset, prices["price_id"].to_list(), set(prices["instance_type"]))
     references = {citation.price_id: citation.reference for citation in citations}
-    yield ("llms.txt", _llms(dataset, sheet))
+    machines = _machines(dataset)
+    titles = {name: provider_title(dataset.release, name) for name in machines}
+    common = {"version": dataset.version, "titles": titles, "file_name": file_name}
+    devices = sheet.select("accelerator_id", "name").rows()
+    text = render("llms.txt", devices=devices, machines=machines, schema=SCHEMA_FILE, **common)
+    yield ("llms.txt", text)
     yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
     schema = FOLDER / "templates" / SCHEMA_FILE
     yield (SCHEMA_FILE, schema.read_text(encoding="utf-8"))
     for row in sheet.iter_rows(named=True):
         offers = cheapest.filter(accelerator_id=row["accelerator_id"])
-        path = f"accelerators/{file_name(row['accelerator_id'])}.md"
-        yield (path, _accelerator(dataset, row, offers, references))
+        text = render(
+            "accelerator.md",
+            row=row,
+            offers=_listed(offers.sort(OFFER_ORDER), references),
+            facts=[*_facts(SHEET, row), *_rates(row)],
+            **common,
+        )
+        yield (f"accelerators/{file_name(row['accelerator_id'])}.md", text)
     types = {
         (row["provider"], row["instance_type"]): row
         for row in dataset.scan("instance_types").collect().iter_rows(named=True)
     }
-    for provider, names in _machines(dataset).items():
-        title = provider_title(dataset.release, provider)
-        sections = [
-            f"# {cell(title)}: machine types with accelerators\n\nRelease {dataset.version}. Linux,"
-            " shared tenancy, license included; prices of the machine for an hour.\n"
+    for provider, names in machines.items():
+        described = [
+            {
+                "name": name,
+                "devices": _devices(types.get((provider, name), {})),
+                "prices": _listed(by_machine.get((provider, name), prices.clear()), references),
+                "facts": _facts(MACHINE, types.get((provider, name), {})),
+            }
+            for name in names
         ]
-        for name in names:
-            listed = by_machine.get((provider, name), prices.clear())
-            sections.append(_machine(name, types.get((provider, name), {}), listed, references))
-        yield (machines_path(provider), "\n".join(sections))
-
-
-def machines_path(provider: str) -> str:
-    """Return the path of the Markdown of a provider's machine types, below the report."""
-    return f"machines/{file_name(provider)}.md"
+        text = render("machines.md", title=titles[provider], machines=described, **common)
+        yield (f"machines/{file_name(provider)}.md", text)
 
 
 def _machines(dataset: Release) -> dict[str, list[str]]:
@@ -141,20 +152,6 @@ def _offer(row: Mapping[str, Any], references: Mapping[str, str]) -> dict[str, A
     return {name: value for name, value in values.items() if value is not None}
 
 
-def cell(value: object) -> str:
-    """Escape a value for a Markdown table; texts of a release are never markup."""
-    text = escaped(" ".join(str(value).split()))
-    for mark in "\\|[]<>*`_":
-        text = text.replace(mark, f"\\{mark}")
-    return text
-
-
-def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Write a Markdown table; the cells of the rows are escaped."""
-    lines = [list(headings), ["---"] * len(headings), *([cell(c) for c in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
 def _facts(names: Sequence[str], row: Mapping[str, Any]) -> list[tuple[str, object]]:
     return [
         (name, _written(row[name])) for name in names if row.get(name) not in (None, "", "none", 0)
@@ -165,113 +162,32 @@ def _written(value: Any) -> object:
     return plain(Decimal(repr(value))) if isinstance(value, float) else value
 
 
-def _accelerator(
-    dataset: Release, row: Mapping[str, Any], offers: pl.DataFrame, references: Mapping[str, str]
-) -> str:
-    rates = [(f"{name} dense", f"{row[column]:g}") for name, column in _rates(row)]
-    parts = [
-        f"# {cell(row['name'])}\n",
-        f"`{row['accelerator_id']}`, release {dataset.version}.\n",
-        "## Rent, one accelerator for an hour\n",
-        _rent(offers, references) if offers.height else "No cloud of this release sells it.\n",
-        "## The device\n",
-        table(["figure", "value"], [*_facts(SHEET, row), *rates]),
-        f"Source: {row['source_url']}, read on {row['as_of']}, confidence {row['confidence']}.\n",
-    ]
-    return "\n".join(parts)
-
-
-def _rates(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _rates(row: Mapping[str, Any]) -> list[tuple[str, object]]:
     return [
-        (f"{name} {'TOPS' if name == 'int8' else 'TFLOPS'}", column)
+        (f"{name} {'TOPS' if name == 'int8' else 'TFLOPS'} dense", f"{row[column]:g}")
         for name, column in NUMBER_FORMATS.items()
         if row.get(column) is not None
     ]
 
 
-def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
-    rows = offers.sort("purchase_option", "term_months", "currency", "each", "provider")
-    return table(
-        ["provider", "purchase option", "price", "currency", "machine", "region", *SEEN],
-        [
-            (
-                row["provider"],
-                purchase(row) + ", community host" * row["community"],
-                plain(row["each"]),
-                row["currency"],
-                row["instance_type"],
-                row["region"],
-                *_seen(row, references),
-            )
-            for row in rows.iter_rows(named=True)
-        ],
-    )
-
-
-SEEN = ("seen", "citation")
-
-
-def _seen(row: Mapping[str, Any], references: Mapping[str, str]) -> tuple[str, str]:
-    day = f"{row['observed_at']:%Y-%m-%d}" + ", stale" * bool(row["stale"])
-    return day, references[row["price_id"]]
-
-
-def _machine(
-    name: str, row: Mapping[str, Any], prices: pl.DataFrame, references: Mapping[str, str]
-) -> str:
-    devices = [
+def _devices(machine: Mapping[str, Any]) -> str:
+    return ", ".join(
         f"{plain(device['count'])} x {device['accelerator_id'] or device['vendor_name']}"
-        for device in row.get("accelerators") or []
-    ]
-    listed = [
-        (
-            price["zone"] or price["region"],
-            purchase(price),
-            plain(price["effective_hourly"]),
-            price["currency"],
-            *_seen(price, references),
-        )
-        for price in prices.iter_rows(named=True)
-    ]
-    headings = ["region", "purchase option", "price", "currency", *SEEN]
-    return "\n".join(
-        [
-            f"## {cell(name)}\n",
-            f"{cell(', '.join(devices))}\n" if devices else "",
-            table(headings, listed) if listed else "No such price is known.\n",
-            table(["figure", "value"], _facts(MACHINE, row)),
-        ]
+        for device in machine.get("accelerators") or []
     )
 
 
-def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
-    """Write llms.txt, the table of contents for programs that read text."""
-    devices = [
-        f"- [{cell(name)}](accelerators/{file_name(key)}.md)"
-        for key, name in sheet.select("accelerator_id", "name").iter_rows()
+def _listed(prices: pl.DataFrame, references: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return rows of prices with the texts bought, seen and citation."""
+    return [
+        {
+            **row,
+            "bought": purchase(row),
+            "seen": f"{row['observed_at']:%Y-%m-%d}" + ", stale" * bool(row["stale"]),
+            "citation": references[row["price_id"]],
+        }
+        for row in prices.iter_rows(named=True)
     ]
-    types = [
-        f"- [{cell(provider_title(dataset.release, provider))}]({machines_path(provider)}):"
-        f" {cell(', '.join(names))}"
-        for provider, names in _machines(dataset).items()
-    ]
-    return (
-        "# hwprices\n\n"
-        "> List prices of AI and cloud hardware for an hour, each traced to the vendor's page, and"
-        f" what the hardware can do. Release {dataset.version}.\n\n"
-        "Quote a price with its currency, the day it was seen and its citation; `hwprices recheck`"
-        " says whether a citation still holds. Prices are without tax, storage, traffic and"
-        " negotiated discounts. The release folder has the tables as Parquet; `hwprices admin mcp`"
-        " answers questions.\n\n"
-        "## Data\n\n"
-        "- [gpu-offers.json](gpu-offers.json): the cheapest price of each accelerator, provider and"
-        f" purchase option ([schema]({SCHEMA_FILE}))\n\n"
-        "## Accelerators\n\n"
-        + "\n".join(devices)
-        + "\n\n## Machines with accelerators\n\n"
-        + "\n".join(types)
-        + "\n"
-    )
 
 
 @dataclass(frozen=True)
