@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,11 +12,12 @@ from tests.helpers.releases import AT, fleet, machine, price, prices, rows, tabl
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
-from hwprices.publish.gate import facts
+from hwprices.publish.gate import compare, facts
 from hwprices.publish.gate.compare import REASONS, RELEASED
 from hwprices.rows import parquet
 from hwprices.rows.prices import refused
 from hwprices.schemas.tables import TABLES
+from hwprices.specs import csv_rows
 
 
 def candidate(frames, origin="live"):
@@ -543,7 +545,17 @@ def test_a_cheaper_kind_of_gpu_is_judged_by_machines_without_gpus_alone(sells_cp
     assert held_by(sells(sizes), sells(sizes.keys() - {"l4"})) == held
 
 
+def test_each_row_of_siblings_is_used_and_can_be_read():
+    uses = {"new", "old", "clouds", *(table for table, _ in facts.RULES)}
+    spreads = [spread for use in uses for spread in compare.spreads(use)]
+    assert len(spreads) == len(csv_rows(Path(compare.__file__).with_name("siblings.csv")))
+    assert all(one.band[0] < one.band[1] and one.others >= 1 for one in spreads)
+
+
 def test_each_row_of_facts_names_a_column_and_a_rule():
+    shared = (compare.SHARED_CUT, compare.SHARED_RISE, compare.COMMON_SHARE)
+    monthly = facts.RULES["component_prices", "hourly"]
+    assert tuple(float(monthly[name]) for name in ("least", "most", "changed")) == shared
     for (table, column), row in facts.RULES.items():
         assert column in TABLES[table].dtypes
         assert row["rule"] in ("same", "common", "market", "within")

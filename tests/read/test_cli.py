@@ -369,6 +369,10 @@ def test_the_package_runs_as_script_and_as_module(command: list[str]) -> None:
     assert result.stdout.strip() == f"hwprices {hwprices.__version__}"
 
 
+def test_each_command_has_a_help() -> None:
+    assert sorted(cli.HELP) == sorted(cli.COMMANDS)
+
+
 def test_help_imports_no_polars() -> None:
     code = "import sys, hwprices.cli; print([m for m in ('polars', 'duckdb') if m in sys.modules])"
     assert processes.python("-c", code).stdout.strip() == "[]"
@@ -376,7 +380,6 @@ def test_help_imports_no_polars() -> None:
 
 FIND = """
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from hwprices import cli
 from hwprices.specs import csv_rows

@@ -1,5 +1,6 @@
 """Write table files: their digest depends on what the rows say and on nothing else."""
 
+import io
 from datetime import timedelta
 from decimal import Decimal
 
@@ -8,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.helpers.releases import prices
 
-from hwprices.rows import parquet
+from hwprices.rows import frames, parquet
+from hwprices.schemas.tables import Offers
 from hwprices.storage.store import Store
 
 
@@ -77,3 +79,19 @@ def test_files_hold_descriptions_and_units(tmp_path):
     assert schema.field("effective_hourly").metadata[b"unit"] == b"currency/h"
     assert schema.field("region").metadata[b"focus"] == b"RegionId"
     assert all(schema.field(name).metadata[b"description"] for name in schema.names)
+
+
+def test_offers_with_accelerators_have_a_row_group_of_their_own():
+    """Even if there are few, because most questions read only these."""
+    offers = (
+        frames.empty(Offers)
+        .clear(50_000)
+        .with_columns(
+            accelerator_kind=pl.when(pl.int_range(pl.len()) % 10 == 0)
+            .then(pl.lit("gpu"))
+            .otherwise(pl.lit("none"))
+        )
+    )
+    groups = pq.ParquetFile(io.BytesIO(parquet.encode("offers", offers))).metadata
+    rows = [groups.row_group(number).num_rows for number in range(groups.num_row_groups)]
+    assert rows == [5_000, 45_000]

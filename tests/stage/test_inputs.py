@@ -126,6 +126,15 @@ def test_the_digest_of_a_set_is_the_same_in_every_process():
     assert b"\"'a'\", \"'b'\", \"'c'\"" in inputs.code_of(b"known = name in {'c', 'a', 'b'}")
 
 
+def test_rewording_the_notes_of_a_sheet_leaves_its_digest():
+    sheet = (specs.sheet_directory() / "gcp_sentences.csv").read_bytes()
+    reworded = sheet.replace(b"that are not part of a place", b"beside a place")
+    changed = sheet.replace(b"Sole Tenancy|Overcommit", b"Overcommit")
+    assert sheet not in (reworded, changed)
+    assert inputs.without_notes(reworded) == inputs.without_notes(sheet)
+    assert inputs.without_notes(changed) != inputs.without_notes(sheet)
+
+
 @pytest.mark.parametrize(
     ("sheet", "reworded", "changed"),
     [

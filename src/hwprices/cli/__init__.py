@@ -167,7 +167,6 @@ def hwprices(
     either it is the folder data here or in a parent folder.
 
     Examples:
-
         hwprices show
 
         hwprices find 8xH100 europe

@@ -86,40 +86,7 @@ def recommend(
     top: int | None = None,
     asked: filters.Options,
 ) -> None:
-    """Rank machines for a model, to rent and to buy.
-
-    Those to rent are ranked by the work done, those to buy by their price.
-
-    The first lines say the answer and what it assumes; every option replaces an assumption.
-    "basis" says how the speed is known: measured (this model on this accelerator) or modeled. Half
-    of the measurements that the estimate did not know are within the range of a price, whose upper
-    end ranks; of a cloud's machines with the same accelerator the best size is shown.
-
-    "break-even" counts the hours of this work after which a machine has cost as much as the
-    cheapest rent for it: "> 5 years" where it is not used that long, "never" where its
-    electricity alone costs more. --json and --csv have the hours even if they are more than 5 years
-    and, without --top, also the machines left out, with the reason (excluded).
-
-    Examples:
-
-        hwprices recommend llama-3.1-70b
-
-        hwprices recommend llama-3.1-8b h100 germany --min-tokens-per-second 50
-
-        hwprices recommend 7B --workload lora --budget 20 --option spot
-
-        hwprices recommend deepseek-r1 --requests-per-second 20 --input 2000 --output 500
-
-        hwprices recommend qwen3-32b --where local --precision int4 --users 1
-
-        hwprices recommend llama-3.1-70b --workload batch --tokens 1e9 --days 0.5
-
-        hwprices recommend llama-3.1-70b --workload pretrain --tokens 2e12 --days 60
-
-        hwprices recommend llama-3.1-8b --users 1 --machines all
-
-        hwprices recommend sdxl
-    """
+    """Rank machines for a model, to rent and to buy."""
     rates = options["usd_per"]
     model, places = _model_and_places(model, words or [])
     given = {name: value for name, value in asked.items() if value is not None}

@@ -142,12 +142,9 @@ class Dataset(Release):
             return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to copy and pickle, without the connection, which cannot be pickled.
-
-        And without what is made of the release again when it is needed.
-        """
-        left_out = ("duckdb", "made")
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+        """Return the state to copy and pickle, without the connection, which cannot be pickled."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "duckdb"}
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.tables})

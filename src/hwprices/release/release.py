@@ -45,7 +45,7 @@ def is_moving() -> pl.Expr:
 def has_accelerators() -> pl.Expr:
     """Check whether a row of offers is of a machine with accelerators, or of an unknown kind.
 
-    Those rows come first in the file, in a row group of their own.
+    Those rows come first in the file: of tens of thousands, in a row group of their own.
     """
     return pl.col("accelerator_kind").ne_missing("none")
 
@@ -214,9 +214,13 @@ class Release:
         return key
 
     @cached_property
-    def made(self) -> dict[type, Any]:
-        """What was made of this release, by its class: a release does not change."""
+    def memo(self) -> dict[type, Any]:
+        """What answers need of this release more than once, by its class."""
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to copy and pickle: without memo, which is made again when needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "memo"}
 
     @cached_property
     def names(self) -> pl.DataFrame:

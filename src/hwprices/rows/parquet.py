@@ -22,8 +22,8 @@ Smaller groups make larger footers, which are fetched with every file (docs/perf
 multiple of DuckDB's vector size of 2,048."""
 
 DEVICE_GROUP = ROW_GROUP // 2
-"""The same of prices of machines with accelerators, the subject of most questions. Half as many
-rows again would take a request more: docs/performance.md."""
+"""The same of prices of machines with accelerators, the subject of most questions. With 8,192
+``find`` needs one request more: docs/performance.md."""
 
 DIGESTED_ROWS = 100_000
 """Rows that are hashed together. Another number would change the digest of every larger file."""

@@ -75,7 +75,7 @@ def reading(provider: str) -> Reading:
     """Describe the program, sheets and corrections that read a provider's pages now."""
     return Reading(
         code=_digest([*_library_versions(), *_program(provider)]),
-        sheets=_digest(_files(specs.sheet_directory(), _sheets(provider))),
+        sheets=_digest(_files(specs.sheet_directory(), _sheets(provider), without_notes)),
         corrections=_digest(_json(entry) for entry in corrections.load(provider)),
     )
 
@@ -155,9 +155,19 @@ def _constant(value: Any) -> bytes:
 
 
 def declared_in(sheet: bytes) -> bytes:
-    """Return a sheet without its columns EXPLAINING: rewording changes no digest."""
+    """Return a sheet of schemas without its columns EXPLAINING."""
+    return _without(sheet, EXPLAINING)
+
+
+def without_notes(sheet: bytes) -> bytes:
+    """Return a sheet of a provider without its column notes."""
+    return _without(sheet, {"notes"})
+
+
+def _without(sheet: bytes, explaining: set[str]) -> bytes:
+    """Return a sheet without the columns that explain its rows: rewording changes no digest."""
     rows = csv.DictReader(sheet.decode().splitlines())
-    kept = [name for name in rows.fieldnames or [] if name not in EXPLAINING]
+    kept = [name for name in rows.fieldnames or [] if name not in explaining]
     return "\n".join(json.dumps([row[name] for name in kept]) for row in rows).encode()
 
 

@@ -87,6 +87,7 @@ NOT_LISTS = {
     "no double": b'{"value": [{"name": 1e999}]}',
     "text": b'{"value": [{"name": "x", "capabilities": "none"}]}',
     "texts": b'{"value": ["x"]}',
+    "a name twice": b'{"value": [{"name": "a", "name": "b"}]}',
     "link": b'{"value": [], "nextLink": 3}',
     "deep": b'{"value": ' + DEEP,
     "deep inside": b'{"value": [{"x": ' + DEEP + b"]" * 100_000 + b"}]}",

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from hwprices.formulas import first_of
@@ -225,12 +226,14 @@ def read_elements(body: bytes, members: Schema, elements: str) -> pl.DataFrame:
 
     Raises:
         ValueError: the body is not such a list.
+        RecursionError: it is nested too deeply.
     """
-    refuse_repeated_names(body)  # of two members with one name polars keeps one
     schema = {"value": pl.List(pl.Struct(members))}
     try:
+        # of two members with one name polars keeps one
+        refuse_repeated_names(body, msgspec.json.decode(body))
         values: pl.Series | None = pl.read_json(body, schema=schema)["value"][0]
-    except (pl.exceptions.PolarsError, IndexError) as error:
+    except (msgspec.MsgspecError, pl.exceptions.PolarsError, IndexError) as error:
         raise ValueError(f"it is not a list of {elements} ({str(error)[:120]})") from None
     if values is None:
         raise ValueError(f"it is not a list of {elements}")

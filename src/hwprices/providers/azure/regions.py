@@ -109,7 +109,7 @@ def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame
 
 
 def _of_place(column: str) -> pl.Expr:
-    """Look up a location's place, then its geography, in azure_places; null if in neither row."""
+    """Look up a location's place, then its geography, in azure_places; null without either row."""
     places = packaged_sheet("azure_places")
     metadata = pl.col("metadata").struct
     return pl.coalesce(

@@ -70,7 +70,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         for number, query in enumerate(searches()):
             file = Path(folder) / str(number)
             body = context.http.download(url, file, max_bytes=MAX_READ_BYTES, params={"q": query})
-            offers += _offers(body)  # at once: a hundred more requests would be for nothing
+            offers += _offers(body)  # fails before the remaining requests
             bodies.append(body)
         if not offers:
             raise other_format(bodies[0], "has no offer of any GPU")

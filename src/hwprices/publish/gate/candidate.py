@@ -175,7 +175,7 @@ class Releases:
         return both.unique("instance_type", keep="first").collect()
 
     def _counted(self, *by: str) -> pl.DataFrame:
-        # with what tells a moving price: judging a few groups is faster than every price
+        # grouped by the columns of is_moving too: judging groups is faster than every price
         priced = self.old.priced.group_by({*by, "provider", "region", "purchase_option"})
         counts = priced.agg(total=pl.len()).with_columns(moving=is_moving())
         counts = counts.group_by(*by, "moving").agg(pl.col("total").sum())

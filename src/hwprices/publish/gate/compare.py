@@ -2,7 +2,7 @@
 
 "Sample" is the release of the recordings: 52,000 prices of twenty clouds. "Cases" are those of
 tests/publish/gate_cases. A limit without a figure is a definition; an estimate says so.
-siblings.csv and facts.csv beside this file have those of figures.
+siblings.csv and facts.csv have the limits of other figures.
 
 Prices are floats here: the gate compares them and never publishes them.
 """
@@ -56,7 +56,7 @@ CONVERTED = (0.92, 1.12)  # of RATES, of a list in another currency: EUR was at 
 # for the SKU (an estimate of how vendors round)
 PARTS_TOLERANCE, RATE_TOLERANCE = 1e-5, 0.001
 TWIN_TOLERANCE = 0.01  # of bare metal to its virtual twin: 99 % of 201 AWS prices differ by less
-LEAST_SIBLINGS = 2  # fewer prices have not come again by their label
+LEAST_RELABELED = 2  # prices that come again by their label; one may be a coincidence
 
 # -- what moves together -----------------------------------------------------------------------
 
@@ -210,7 +210,7 @@ class Spread:
     """A row of siblings.csv: a figure and its siblings, which have the same ``group``.
 
     The figure stays between ``band`` times the least and the most of them. They differ in
-    ``apart``; there are at least ``least``. It is judged where ``judged`` is true, by those of
+    ``apart``; there are at least ``others``. It is judged where ``judged`` is true, by those of
     which ``among`` is true.
     """
 
@@ -219,7 +219,7 @@ class Spread:
     group: Sequence[str]
     apart: str
     band: tuple[float, float]
-    least: int
+    others: int
     judged: pl.Expr
     among: pl.Expr
 
@@ -255,7 +255,7 @@ class Spread:
             .join(members, on=[*self.group, self.apart], how="left")
             .with_columns(least=_without("lows", "low"), most=_without("highs", "high"))
         )
-        enough = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32) >= self.least
+        enough = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32) >= self.others
         inside = (least * self.band[0], most * self.band[1])
         passes = ~(value / MOVE.exp()).is_between(*inside)
         broken = ~value.is_between(*inside) & ~passes.fill_null(False)

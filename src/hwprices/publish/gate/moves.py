@@ -338,7 +338,7 @@ def _came_again(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFram
         came = added.select(*on, came="price", now=label, added_id="price_id")
         pairs = gone.join(came, on=on, nulls_equal=True)
         labels = (pl.col(name).cast(pl.String).fill_null("none") for name in (label, "now"))
-        is_unit = is_same & (is_same.sum() >= compare.LEAST_SIBLINGS)
+        is_unit = is_same & (is_same.sum() >= compare.LEAST_RELABELED)
         found = [("unit", is_unit, pl.format("{} is {} elsewhere", *labels))]
         if label == "currency":
             found.append(("currency", is_rate & ~is_same, pl.format("{} is {} now", label, "now")))

@@ -338,7 +338,7 @@ class ReleaseWords:
         markets = {name: entry.title for name, entry in entries if "market_quantiles" in entry.rows}
         if tables is not None:
             return cls(tables, titles, markets)
-        words: ReleaseWords = dataset.made.setdefault(cls, cls(dataset, titles, markets))
+        words: ReleaseWords = dataset.memo.setdefault(cls, cls(dataset, titles, markets))
         return words
 
     @cached_property
