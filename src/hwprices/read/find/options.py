@@ -2,8 +2,8 @@
 
 The methods of ``Dataset`` take ``**options: Unpack[Options]``, the command line makes its options
 from the declaration (``cli.filters``), and ``request`` reads the values. To add a figure of a
-machine, such as its memory, add a line here, a row to ``options.csv`` and a field with the name of
-its column to ``search.Search``.
+machine, such as its memory, add a line here and a field with the name of its column to
+``search.Search``.
 
 Values may come from any program. A wrong value is a HwpricesError before anything is looked up,
 never an error of Python or polars.
@@ -15,11 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Number
-from pathlib import Path
-from typing import Any, TypedDict, cast, get_args, get_type_hints
+from typing import Annotated, Any, TypedDict, cast, get_args, get_type_hints
 
 from hwprices.errors import HwpricesError, did_you_mean
-from hwprices.specs import csv_rows
 
 Names = str | Iterable[str] | None  # One name, several with commas, or a list of either
 Amount = str | float | None  # 16 is at least 16, "16-32" a range, "=16" exactly 16
@@ -27,16 +25,16 @@ Amount = str | float | None  # 16 is at least 16, "16-32" a range, "=16" exactly
 
 @dataclass(frozen=True)
 class OptionFacts:
-    """Facts of an option besides its type: a row of ``options.csv``.
+    """Facts of an option besides its type.
 
     ``help``: for the command line. ``column``: the column of ``search.machine_types`` to which it
     sets limits. ``noun``: the column in a sentence. ``exactly``: 8 means 8, not at least 8.
     """
 
     help: str
-    column: str
-    noun: str
-    exactly: bool
+    column: str = ""
+    noun: str = ""
+    exactly: bool = False
 
 
 class PastOptions(TypedDict, total=False):
@@ -45,47 +43,87 @@ class PastOptions(TypedDict, total=False):
     Options of names take several names: separated by commas, or as a list.
     """
 
-    accelerator: Names
-    count: Amount
-    accelerator_memory: Amount
-    vcpus: Amount
-    memory: Amount
-    local_disk: Amount
-    arch: str | None
-    cpu: Names
-    bare_metal: bool | None
-    type: Names
-    provider: Names
-    region: Names
-    country: Names
-    continent: Names
-    option: Names
-    purchase_option: Names
-    term: Names | int
-    os: str | None
-    software: str | None
-    license: str | None
-    tenancy: str | None
+    accelerator: Annotated[
+        Names, OptionFacts("An accelerator: h100, 'a100 80gb'; or a kind: gpu, tpu, fpga.")
+    ]
+    count: Annotated[
+        Amount,
+        OptionFacts(
+            "Accelerators of the machine, exactly.",
+            "accelerator_count",
+            "number of accelerators",
+            exactly=True,
+        ),
+    ]
+    accelerator_memory: Annotated[
+        Amount,
+        OptionFacts(
+            "GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly.",
+            "accelerator_gib",
+            "accelerator memory",
+        ),
+    ]
+    vcpus: Annotated[Amount, OptionFacts("vCPUs: 16, 16-32 or =16.", "vcpus", "number of vCPUs")]
+    memory: Annotated[
+        Amount, OptionFacts("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
+    ]
+    local_disk: Annotated[
+        Amount,
+        OptionFacts("GiB of all local disks: 900, 900-2000.", "local_disk_gib", "local disk"),
+    ]
+    arch: Annotated[str | None, OptionFacts("x86_64 or arm64.")]
+    cpu: Annotated[
+        Names, OptionFacts("A CPU or its maker: amd, graviton4, 'sapphire rapids', 'zen 4'.")
+    ]
+    bare_metal: Annotated[bool | None, OptionFacts("Only machines without a hypervisor.")]
+    type: Annotated[Names, OptionFacts("A machine type or family: g6.xlarge, p5, d4s_v5.")]
+    provider: Annotated[Names, OptionFacts("A cloud: aws, google.")]
+    region: Annotated[
+        Names,
+        OptionFacts(
+            "A region, direction, country or continent: us-east-1, us-east, germany, europe."
+        ),
+    ]
+    country: Annotated[Names, OptionFacts("A country: DE, germany.")]
+    continent: Annotated[Names, OptionFacts("A continent: europe, north_america.")]
+    option: Annotated[
+        Names,
+        OptionFacts(
+            "on_demand, spot, reserved …; a term: 1y, 3y; commitment: every option with a term."
+        ),
+    ]
+    purchase_option: Annotated[Names, OptionFacts("Another name of option.")]
+    term: Annotated[Names | int, OptionFacts("Length of commitment: 1y, 3y.")]
+    os: Annotated[str | None, OptionFacts("linux (the default), windows, rhel …; any for all.")]
+    software: Annotated[
+        str | None, OptionFacts("Software in the price: none (the default), sql_server … or any.")
+    ]
+    license: Annotated[str | None, OptionFacts("included (the default), byol or any.")]
+    tenancy: Annotated[str | None, OptionFacts("shared (the default), dedicated, host or any.")]
 
 
 class Options(PastOptions, total=False):
     """Options of a question about offers."""
 
-    max_price: str | float | Decimal | None
-    in_stock: bool | None
-    usd_per: Mapping[str, object] | None
+    max_price: Annotated[str | float | Decimal | None, OptionFacts("Highest price in USD/h.")]
+    in_stock: Annotated[
+        bool | None,
+        OptionFacts("Only machines that were in stock at the last collection (table stock)."),
+    ]
+    usd_per: Annotated[
+        Mapping[str, object] | None,
+        OptionFacts(
+            "Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated."
+        ),
+    ]
 
 
 OTHER_NAMES = {"purchase_option": "option"}
 """Synonyms of options: the name in ``Options``."""
 
-_FACTS = {
-    row["option"]: OptionFacts(row["help"], row["column"], row["noun"], bool(row["exactly"]))
-    for row in csv_rows(Path(__file__).with_name("options.csv"))
-}
-
 OPTIONS: Mapping[str, tuple[Any, OptionFacts]] = {
-    name: (kind, _FACTS[name]) for name, kind in get_type_hints(Options).items()
+    name: get_args(annotated)
+    for name, annotated in get_type_hints(Options, include_extras=True).items()
 }
 """Each option of ``Options``: the type of its value, and its facts."""
 
