@@ -11,7 +11,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -186,6 +186,28 @@ def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def held_signals() -> Iterator[None]:
+    """Handle the signals that end a program after the block, in which an error may be lost.
+
+    pydantic, which Prefect's import calls, ignores a KeyboardInterrupt while it makes a schema.
+    """
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    heeded = [
+        number for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)
+    ]
+    for number in heeded:
+        signal.signal(number, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, handlers[number])
+    if received:
+        signal.raise_signal(received[0])
 
 
 def interrupt(_number: int, _frame: FrameType | None) -> None:

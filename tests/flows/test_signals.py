@@ -63,6 +63,21 @@ def test_a_hangup_ends_as_sigterm_does_unless_nohup_ignores_it() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
+@pytest.mark.usefixtures("heeded")
+def test_a_signal_during_the_imports_ends_the_program_after_them() -> None:
+    imported: list[str] = []
+
+    def start() -> None:
+        with flows.held_signals():
+            signal.raise_signal(signal.SIGINT)
+            imported.append("prefect")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert imported
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def shell_status(status: int) -> int:
     """Give the exit status that a shell reports: 130 for SIGINT, whether handled or not.
 

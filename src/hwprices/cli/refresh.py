@@ -181,11 +181,12 @@ def _run_flow(
     if "PREFECT_API_URL" not in os.environ:
         console.print(f"Starting Prefect, about {flows.startup_seconds()} s …")
     with prefect_server.running() if prefect_server.is_needed() else nullcontext() as own_server:
-        import httpx
+        with flows.held_signals():
+            import httpx
 
-        flows.check_prefect_settings()
-        from hwprices.flows import progress
-        from hwprices.flows.refresh import refresh as refresh_flow
+            flows.check_prefect_settings()
+            from hwprices.flows import progress
+            from hwprices.flows.refresh import refresh as refresh_flow
 
         if own_server:
             own_server.wait()
