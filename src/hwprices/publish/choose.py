@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import polars as pl
 
@@ -189,13 +190,19 @@ def _choose_one(
 
 
 def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:
-    """Scan the prices per accelerator of the last release; few runs need them."""
+    """Scan the prices per accelerator of the last release; they are read once, if at all."""
     prices, types = (
         published_table(store, previous, table) for table in (gate.PRICES, "instance_types")
     )
     if prices is None or types is None:
         return None
-    return gate.per_accelerator(prices, types)
+    peers = gate.per_accelerator(prices, types)
+
+    @cache
+    def read() -> pl.DataFrame:
+        return peers.collect()
+
+    return pl.defer(read, schema=peers.collect_schema())
 
 
 def _without_held(
